@@ -42,7 +42,7 @@ test-all: $(VENV)/.test $(VENV)/.lint live
 	$(BIN)/python -m pytest -m "" --timeout 3600
 
 test-rust:
-	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests
+	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests $(if $(RUST_TESTS),-- $(RUST_TESTS))
 
 test-python:
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)

@@ -5,8 +5,7 @@
 use headstack_iscsi::fuzzing::{converse, shelf};
 use headstack_iscsi::login::Admission;
 use headstack_live::live::Live;
-use headstack_live::open::{Kept, Options};
-use headstack_live::power::PowerLosses;
+use headstack_live::open::Options;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,17 +13,7 @@ use std::path::Path;
 /// A small drive.
 fn live() -> Live {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let options = Options {
-        target: "ibm-18es".into(),
-        system: None,
-        drive_dirs: vec![root.join("drives")],
-        seed: None,
-        store: Kept::Memory,
-        speed: 0.0,
-        busy: false,
-        record: None,
-        losses: PowerLosses::default(),
-    };
+    let options = Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
     Live::open(&options).expect("the drive is part of the repository")
 }
 

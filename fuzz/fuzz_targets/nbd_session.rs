@@ -4,8 +4,7 @@
 #![no_main]
 
 use headstack_live::live::Live;
-use headstack_live::open::{Kept, Options};
-use headstack_live::power::PowerLosses;
+use headstack_live::open::Options;
 use headstack_nbd::fuzzing::converse;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
 use libfuzzer_sys::fuzz_target;
@@ -19,17 +18,7 @@ const STARTTLS: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0";
 /// A small drive, and encryption with certificates that are made now.
 fn server() -> (Live, Tls) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let options = Options {
-        target: "ibm-18es".into(),
-        system: None,
-        drive_dirs: vec![root.join("drives")],
-        seed: None,
-        store: Kept::Memory,
-        speed: 0.0,
-        busy: false,
-        record: None,
-        losses: PowerLosses::default(),
-    };
+    let options = Options { target: "ibm-18es".into(), drive_dirs: vec![root.join("drives")], ..Options::default() };
     let live = Live::open(&options).expect("the drive is part of the repository");
     let folder = std::env::temp_dir().join(format!("headstack-fuzz-{}", std::process::id()));
     let script = root.join("scripts/certificates.sh");

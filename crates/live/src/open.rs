@@ -17,16 +17,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where data are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Kept {
     /// In memory, as far as it is written.
+    #[default]
     Memory,
     /// In a sparse file; of several devices, in one each (`FILE-0`, `FILE-1`).
     File(PathBuf),
 }
 
-/// What to emulate, and how.
-#[derive(Debug, Clone)]
+/// What to emulate, and how; by default in memory and as fast as possible.
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// A drive's name, a path to a drive, or an experiment.
     pub target: String,

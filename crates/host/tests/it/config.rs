@@ -1,7 +1,9 @@
 //! Configurations: each mistake has its place and what is needed.
 
-use crate::group::Folder;
+use crate::group::tempdir;
 use headstack_host::config::Config;
+use headstack_testkit::damage::damage;
+use headstack_testkit::{cases, XorShift};
 
 const GOOD: &str = r#"
 apply = true
@@ -57,10 +59,10 @@ const RACK_MISTAKES: [(&str, &str, &str); 7] = [
 ];
 
 fn open(text: &str) -> Result<Config, String> {
-    let folder = Folder::new();
-    let file = folder.0.join("capd.toml");
+    let folder = tempdir();
+    let file = folder.path().join("capd.toml");
     std::fs::write(&file, text).expect("the file");
-    Config::open(&file).map_err(|e| e.to_string().replace(&format!("{}/", folder.0.display()), ""))
+    Config::open(&file).map_err(|e| e.to_string().replace(&format!("{}/", folder.path().display()), ""))
 }
 
 #[test]
@@ -170,4 +172,24 @@ fn each_mistake_has_its_place() {
     assert!(error.contains("group[0].drive[0].cgroup: got none, need a folder"), "{error}");
     let error = open("apply = true").unwrap_err();
     assert!(error.contains("group"), "{error}");
+}
+
+/// A damaged configuration is read or refused; both happen.
+#[test]
+fn a_damaged_one_is_read_or_refused() {
+    let seed = 17;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    let pieces = ["[[group]]\n", "cap = ", "\"1 W\"", "-1", "{", "]", "\n", "1e308", "\u{fffd}"].map(str::as_bytes);
+    let mut read = 0;
+    let n = cases(400);
+    for _ in 0..n {
+        let mut bytes = format!("{GOOD}{RACK}").into_bytes();
+        damage(&mut bytes, 20, &pieces, &mut rng);
+        match open(&String::from_utf8_lossy(&bytes)) {
+            Ok(_) => read += 1,
+            Err(e) => assert!(!e.is_empty()),
+        }
+    }
+    assert!(0 < read && read < n, "{read} of {n}");
 }

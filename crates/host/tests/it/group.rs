@@ -10,28 +10,13 @@ use headstack_schema::read;
 use headstack_units::{Span, Time, Watts};
 use rustix::io::Errno;
 use serde_json::json;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// A folder that is removed at the end.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("headstack-host-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+pub fn tempdir() -> TempDir {
+    tempfile::tempdir().expect("a folder")
 }
 
 /// Drives of a group with the policy of the paper for several drives, one step a second of a clock of the test's own.
@@ -40,7 +25,7 @@ pub struct Bench {
     pub group: Group,
     pub originals: Originals,
     pub now: Time,
-    pub folder: Folder,
+    pub folder: TempDir,
 }
 
 pub fn bench(n: usize, policy: &str, apply: bool, extra: serde_json::Value) -> Bench {
@@ -54,11 +39,11 @@ pub fn bench(n: usize, policy: &str, apply: bool, extra: serde_json::Value) -> B
     }
     let config: config::Group = read(&table).expect("a group");
     let kernels: Vec<Kernel> = (0..n).map(|_| Kernel::new()).collect();
-    let folder = Folder::new();
+    let folder = tempdir();
     Bench {
         group: Group::new(&config, apply, opener(&kernels)),
         kernels,
-        originals: Originals::open(&folder.0.join("originals.json")).expect("originals"),
+        originals: Originals::open(&folder.path().join("originals.json")).expect("originals"),
         now: Time(1_000_000_000_000),
         folder,
     }
@@ -82,7 +67,7 @@ impl Bench {
     /// The daemon is killed, and another one starts: it restores what it finds, and begins.
     pub fn kill(&mut self) {
         self.settle();
-        let file = self.folder.0.join("originals.json");
+        let file = self.folder.path().join("originals.json");
         self.originals = Originals::open(&file).expect("originals");
         // A file that cannot be written now is as it was.
         let _ = restore(&mut self.originals, |name| find(&self.kernels, name));
@@ -93,7 +78,7 @@ impl Bench {
     /// No file can be made in the folder of the originals, or again.
     pub fn fill_disk(&self, is_full: bool) {
         // Where the new file would be, there is a folder.
-        let place = self.folder.0.join("originals.json.new");
+        let place = self.folder.path().join("originals.json.new");
         let _ = match is_full {
             true => std::fs::create_dir(place),
             false => std::fs::remove_dir(place),
@@ -191,10 +176,10 @@ fn a_dry_run_writes_nothing() {
 #[test]
 fn what_cannot_be_saved_is_not_changed() {
     let mut bench = agile(true);
-    std::fs::remove_dir_all(&bench.folder.0).expect("the folder");
+    std::fs::remove_dir_all(bench.folder.path()).expect("the folder");
     bench.seconds(10, 10.0);
     assert!(bench.kernels[0].set(|s| s.writes.is_empty()));
-    std::fs::create_dir_all(&bench.folder.0).expect("the folder");
+    std::fs::create_dir_all(bench.folder.path()).expect("the folder");
     bench.seconds(70, 10.0);
     assert!(bench.kernels[0].set(|s| !s.writes.is_empty()));
     assert_eq!(bench.originals.of("drive-0").expect("kept")[&Knob::NrRequests], "64");

@@ -1,6 +1,6 @@
 //! What a policy has learned outlives the daemon, in a file.
 
-use crate::group::{bench, Folder};
+use crate::group::{bench, tempdir};
 use serde_json::{json, Value};
 
 fn read(file: &std::path::Path) -> Value {
@@ -11,8 +11,8 @@ fn read(file: &std::path::Path) -> Value {
 /// The drive's own settings are measured at 10 W, those under the cap at 7.8 W; a later daemon knows both.
 #[test]
 fn settings_of_before_are_known() {
-    let folder = Folder::new();
-    let file = folder.0.join("learned.json");
+    let folder = tempdir();
+    let file = folder.path().join("learned.json");
     let extra = json!({ "learned": file });
     let mut first = bench(1, "learning", true, extra.clone());
     first.seconds(8, 10.0);
@@ -49,8 +49,8 @@ fn settings_of_before_are_known() {
 /// A dry run changes nothing, so that what it sees is not what its settings do.
 #[test]
 fn a_dry_run_keeps_nothing() {
-    let folder = Folder::new();
-    let file = folder.0.join("learned.json");
+    let folder = tempdir();
+    let file = folder.path().join("learned.json");
     let mut bench = bench(1, "learning", false, json!({ "learned": file }));
     bench.seconds(30, 10.0);
     bench.group.keep_learned();
@@ -67,8 +67,8 @@ fn a_damaged_file_is_left_alone() {
         "{ \"MODEL-1\": { \"kept_at\": 5, \"learned\": {} } }",
         "{ \"MODEL-1\": { \"kept_at\": -5 } }",
     ] {
-        let folder = Folder::new();
-        let file = folder.0.join("learned.json");
+        let folder = tempdir();
+        let file = folder.path().join("learned.json");
         std::fs::write(&file, text).expect("a file");
         let mut bench = bench(1, "learning", true, json!({ "learned": file }));
         bench.seconds(20, 10.0);
@@ -82,9 +82,9 @@ fn a_damaged_file_is_left_alone() {
 /// MODEL-2 has two settings, so that it can have no other.
 #[test]
 fn models_behind_one_meter_have_maps_of_their_own() {
-    let folder = Folder::new();
-    let file = folder.0.join("learned.json");
-    let map = folder.0.join("model-2.toml");
+    let folder = tempdir();
+    let file = folder.path().join("learned.json");
+    let map = folder.path().join("model-2.toml");
     let point =
         |n: u32, watts: f64| format!("{{ nr_requests = {n}, queue_depth = 32, power = \"{watts} W\", iops = 150 }}");
     std::fs::write(&map, format!("map = [{}, {}]", point(64, 9.0), point(77, 7.0))).expect("a file");

@@ -1,6 +1,6 @@
 //! What an operator asks and is told: the check before a run, caps that cannot be meant, hooks, two windows.
 
-use crate::group::{bench, Folder};
+use crate::group::{bench, tempdir};
 use crate::rack::make_drive;
 use crate::shelf::capd;
 use headstack_host::config::{self, Condition};
@@ -27,17 +27,17 @@ fn run(words: &[&str]) -> (String, String, Option<i32>) {
 /// that is offline, a meter that fails and a drive that is not there: each is named, and the exit status is 1.
 #[test]
 fn a_check_reads_all_and_fails_where_something_is_wrong() {
-    let folder = Folder::new();
-    let place = folder.0.display().to_string();
+    let folder = tempdir();
+    let place = folder.path().display().to_string();
     for name in ["sda", "sdb"] {
-        make_drive(&folder.0.join(name), "0");
-        std::fs::write(folder.0.join(name).join("device/model"), "M\n").expect("a file");
+        make_drive(&folder.path().join(name), "0");
+        std::fs::write(folder.path().join(name).join("device/model"), "M\n").expect("a file");
     }
     let setting = |power: &str| json!({ "nr_requests": 128, "queue_depth": 4, "power": power });
     let kept = json!({ "M": { "kept_at": 1, "learned": { "settings": [setting("9 W"), setting("7 W")] } } });
-    std::fs::write(folder.0.join("learned.json"), kept.to_string()).expect("a file");
+    std::fs::write(folder.path().join("learned.json"), kept.to_string()).expect("a file");
     let check = |cap: &str, meter: &str, last: &str| {
-        let file = folder.0.join("capd.toml");
+        let file = folder.path().join("capd.toml");
         let text = format!(
             "interval = \"50 ms\"\n[[group]]\nname = \"shelf\"\nbase = \"10 W\"\ncap = \"{cap}\"\nlearned = \"{place}/learned.json\"\n\
              meter = [{{ command = [\"echo\", \"{meter}\"], timeout = \"5 s\" }}]\n\
@@ -57,8 +57,8 @@ fn a_check_reads_all_and_fails_where_something_is_wrong() {
     assert!(error.contains("2 problems"), "{error}{said}");
     assert!(said.contains("meter[0]: cannot be used: got no number"), "{said}");
     assert!(said.contains("sdc: cannot be used: it is not there"), "{said}");
-    std::fs::write(folder.0.join("sdb/device/state"), "offline\n").expect("a file");
-    let file = folder.0.join("capd.toml");
+    std::fs::write(folder.path().join("sdb/device/state"), "offline\n").expect("a file");
+    let file = folder.path().join("capd.toml");
     let text = std::fs::read_to_string(&file).expect("it");
     std::fs::write(&file, text + "emergency = { condition = \"standby\" }\n").expect("a file");
     let done = capd().arg("check").arg(&file).env("PATH", "/bin-that-is-not").output();
@@ -93,15 +93,15 @@ fn a_cap_that_cannot_be_meant_is_refused_in_words() {
 /// A program runs once when the state has lasted for its time, and is told what is so, with the drives of the last tier first.
 #[test]
 fn a_hook_runs_once_when_a_state_lasts() {
-    let folder = Folder::new();
-    let names = ["sda", "sdb"].map(|name| folder.0.join(name));
+    let folder = tempdir();
+    let names = ["sda", "sdb"].map(|name| folder.path().join(name));
     names.iter().for_each(|name| make_drive(name, "0"));
     let config: config::Group = read(&json!({
         "name": "shelf", "policy": "pcap-s", "cap": "16 W", "meter": [{ "file": "unused" }],
         "drive": [{ "path": names[0] }, { "path": names[1], "tier": 2 }],
     }))
     .expect("a group");
-    let out = folder.0.join("out");
+    let out = folder.path().join("out");
     let script = format!("echo $HEADSTACK_STATE $HEADSTACK_POWER_W $HEADSTACK_DRIVES >> {}", out.display());
     let table = json!({ "command": ["sh", "-c", script], "states": ["settling"], "after": "3 s" });
     let mut hook = Hooked::new(&read::<config::Hook>(&table).expect("a hook"));
@@ -125,10 +125,10 @@ fn a_hook_runs_once_when_a_state_lasts() {
 /// been below its cap for 60 s, at once without a cap, and at the end. A dry run sends nothing.
 #[test]
 fn an_emergency_sends_tier_after_tier_and_ends() {
-    let folder = Folder::new();
-    let names = ["sda", "sdb"].map(|name| folder.0.join(name));
+    let folder = tempdir();
+    let names = ["sda", "sdb"].map(|name| folder.path().join(name));
     names.iter().for_each(|name| make_drive(name, "0"));
-    let (program, out) = (folder.0.join("sg_start"), folder.0.join("out"));
+    let (program, out) = (folder.path().join("sg_start"), folder.path().join("out"));
     std::fs::write(&program, format!("#!/bin/sh\necho $* >> {}\n", out.display())).expect("a file");
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("a mode");
     let config: config::Group = read(&json!({
@@ -172,12 +172,12 @@ fn an_emergency_sends_tier_after_tier_and_ends() {
 /// A step that changes settings is one line, however many drives there are: 30 W of three drives under a cap of 24 W.
 #[test]
 fn a_decision_is_one_line_with_its_reason() {
-    let folder = Folder::new();
-    let place = folder.0.display().to_string();
-    let (mut drives, watts) = (String::new(), folder.0.join("watts"));
+    let folder = tempdir();
+    let place = folder.path().display().to_string();
+    let (mut drives, watts) = (String::new(), folder.path().join("watts"));
     std::fs::write(&watts, "30\n").expect("a file");
     for name in ["sda", "sdb", "sdc"] {
-        make_drive(&folder.0.join(name), "0");
+        make_drive(&folder.path().join(name), "0");
         drives += &format!("{{ path = \"{place}/{name}\" }}, ");
     }
     let text = format!(
@@ -185,7 +185,7 @@ fn a_decision_is_one_line_with_its_reason() {
          [[group]]\nname = \"shelf\"\ncap = \"24 W\"\npolicy = \"pcap-s\"\n\
          meter = [{{ file = \"{place}/watts\", interval = \"50 ms\" }}]\ndrive = [{drives}]\n"
     );
-    let (config, log) = (folder.0.join("capd.toml"), folder.0.join("log"));
+    let (config, log) = (folder.path().join("capd.toml"), folder.path().join("log"));
     std::fs::write(&config, text).expect("a file");
     let out = std::fs::File::create(&log).expect("a file");
     let daemon = capd().arg("run").arg(&config).stderr(out).spawn();

@@ -1,6 +1,6 @@
 //! The file of settings of before: after a crash it has all of them, and restoring gives them back.
 
-use crate::group::{bench, Folder};
+use crate::group::{bench, tempdir};
 use crate::kernel::{Answer, Kernel};
 use headstack_host::knobs::Knob;
 use headstack_host::originals::{restore, Originals};
@@ -13,7 +13,7 @@ fn a_crash_leaves_a_file_from_which_all_is_restored() {
     let mut bench = bench(2, "pcap-s", true, json!({}));
     bench.seconds(8, 30.0);
     assert_ne!(bench.sizes(0), (64, 32));
-    let file = bench.folder.0.join("originals.json");
+    let file = bench.folder.path().join("originals.json");
     let mut again = Originals::open(&file).expect("it was written");
     assert_eq!(again.drives(), ["drive-0", "drive-1"]);
     bench.kernels[1].set(|s| s.answer = Answer::Fail(Errno::BUSY));
@@ -36,8 +36,8 @@ fn a_crash_leaves_a_file_from_which_all_is_restored() {
 /// Settings do not outlive a boot, so those of another boot are not restored.
 #[test]
 fn a_file_of_another_boot_has_nothing() {
-    let folder = Folder::new();
-    let file = folder.0.join("originals.json");
+    let folder = tempdir();
+    let file = folder.path().join("originals.json");
     let kernel = Kernel::new();
     let mut originals = Originals::open(&file).expect("no file");
     let values = [(Knob::NrRequests, "64".to_string())].into();
@@ -55,8 +55,8 @@ fn a_file_of_another_boot_has_nothing() {
 
 #[test]
 fn a_file_of_something_else_is_an_error() {
-    let folder = Folder::new();
-    let file = folder.0.join("originals.json");
+    let folder = tempdir();
+    let file = folder.path().join("originals.json");
     for text in ["", "[]", "{\"boot\": 1", "\u{0}"] {
         std::fs::write(&file, text).expect("the file");
         assert!(Originals::open(&file).is_err() || text == "[]", "{text:?}");

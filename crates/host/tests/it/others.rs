@@ -1,6 +1,6 @@
 //! What others leave behind, send or do: files, links and pipes, silent clients, other daemons, links that flap.
 
-use crate::group::{bench, Folder};
+use crate::group::{bench, tempdir};
 use crate::rack::make_drive;
 use headstack_host::cap::CapFile;
 use headstack_host::config;
@@ -23,8 +23,8 @@ use std::time::{Duration, SystemTime};
 /// Clients that say nothing hold up no other: one after another for 2 s each they would take longer than anybody waits.
 #[test]
 fn silent_clients_of_the_socket_delay_nobody() {
-    let folder = Folder::new();
-    let path = folder.0.join("socket");
+    let folder = tempdir();
+    let path = folder.path().join("socket");
     let stop = Arc::new(AtomicBool::new(false));
     let (socket, stopped) = (Socket::bind(&path).expect("a socket"), stop.clone());
     let daemon = std::thread::spawn(move || {
@@ -46,8 +46,8 @@ fn silent_clients_of_the_socket_delay_nobody() {
 
 #[test]
 fn a_file_named_as_the_socket_stays() {
-    let folder = Folder::new();
-    let path = folder.0.join("socket");
+    let folder = tempdir();
+    let path = folder.path().join("socket");
     std::fs::write(&path, "data").expect("a file");
     assert!(Socket::bind(&path).is_err());
     assert_eq!(std::fs::read_to_string(&path).expect("it"), "data");
@@ -56,10 +56,10 @@ fn a_file_named_as_the_socket_stays() {
 /// Another one has put a link where the new file is to be: what it points to is left alone.
 #[test]
 fn a_link_in_place_of_the_new_file_is_not_followed() {
-    let folder = Folder::new();
-    let (file, victim) = (folder.0.join("originals.json"), folder.0.join("victim"));
+    let folder = tempdir();
+    let (file, victim) = (folder.path().join("originals.json"), folder.path().join("victim"));
     std::fs::write(&victim, "data").expect("a file");
-    symlink(&victim, folder.0.join("originals.json.new")).expect("a link");
+    symlink(&victim, folder.path().join("originals.json.new")).expect("a link");
     let mut originals = Originals::open(&file).expect("no file");
     let values = [(Knob::NrRequests, "64".to_string())].into();
     originals.keep("x", None, &values).expect("it is written");
@@ -70,8 +70,8 @@ fn a_link_in_place_of_the_new_file_is_not_followed() {
 /// A pipe without a writer: the system would wait for one.
 #[test]
 fn a_pipe_as_cap_file_or_meter_is_an_error_at_once() {
-    let folder = Folder::new();
-    let path = folder.0.join("pipe");
+    let folder = tempdir();
+    let path = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.expect("mkfifo").success());
     let name = path.display().to_string();
@@ -95,8 +95,8 @@ fn meters(file: &str) -> Meters {
 /// A file that was written an hour ago is a reading of an hour ago, until it is written again.
 #[test]
 fn the_age_of_a_file_is_that_of_its_content() {
-    let folder = Folder::new();
-    let path = folder.0.join("watts");
+    let folder = tempdir();
+    let path = folder.path().join("watts");
     std::fs::write(&path, "9.5\n").expect("a file");
     let file = std::fs::File::options().write(true).open(&path);
     let hour_ago = SystemTime::now() - Duration::from_secs(3600);
@@ -123,15 +123,15 @@ fn the_age_of_a_file_is_that_of_its_content() {
 /// Each with originals of its own, so that the lock beside them does not tell; the drive has one daemon. A dry run needs none.
 #[test]
 fn a_drive_has_one_daemon() {
-    let folder = Folder::new();
-    let sda = folder.0.join("sda");
+    let folder = tempdir();
+    let sda = folder.path().join("sda");
     make_drive(&sda, "0");
     let config: config::Group = read(&json!({
         "name": "g", "policy": "pcap-s", "drive": [{ "path": sda }], "meter": [{ "file": "x" }],
     }))
     .expect("a group");
     let start = |name: &str, apply: bool, now: u64| {
-        let mut originals = Originals::open(&folder.0.join(name)).expect("no file");
+        let mut originals = Originals::open(&folder.path().join(name)).expect("no file");
         let mut group = Group::new(&config, apply, Box::new(open_drive));
         group.look(Time(now), &mut originals).expect("a policy");
         group
@@ -144,7 +144,7 @@ fn a_drive_has_one_daemon() {
     assert_eq!(start("b", true, 0).names().len(), 1);
     std::fs::write(sda.join("device/state"), "offline\n").expect("a file");
     let mut third = start("b", true, 0);
-    let mut originals = Originals::open(&folder.0.join("b")).expect("no file");
+    let mut originals = Originals::open(&folder.path().join("b")).expect("no file");
     third.look(Time(1), &mut originals).expect("a policy");
     let said = third.drives().find_map(|(_, d)| d?.trouble());
     assert_eq!(said.as_deref(), Some("its device is offline"));

@@ -1,7 +1,7 @@
 //! The cap of a rack: two groups with meters of their own on drives whose settings behave as the kernel's.
 
-use crate::group::{bench, Bench, Folder};
-use crate::shelf::{capd, Running};
+use crate::group::{bench, tempdir, Bench};
+use crate::shelf::capd;
 use headstack_host::config;
 use headstack_host::daemon::Daemon;
 use headstack_host::group::State;
@@ -10,8 +10,8 @@ use headstack_host::page;
 use headstack_host::rack::Rack;
 use headstack_host::socket::{ask, Request};
 use headstack_schema::read;
+use headstack_testkit::rig::Program;
 use headstack_units::{Time, Watts};
-use rustix::process::Signal;
 use serde_json::{json, Value};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,26 +185,26 @@ pub fn make_drive(folder: &Path, watts: &str) {
 /// for the first, which draws 20 W and so asks for 25.
 #[test]
 fn the_daemon_divides_the_cap_that_it_is_told() {
-    let folder = Folder::new();
-    let place = folder.0.display();
+    let folder = tempdir();
+    let place = folder.path().display();
     let mut text = format!(
         "interval = \"50 ms\"\noriginals = \"{place}/originals\"\nsocket = \"{place}/capd\"\n\
          [[rack]]\nname = \"rack\"\nperiod = \"50 ms\"\n\
          member = [{{ group = \"a\", least = \"8 W\" }}, {{ group = \"b\", least = \"8 W\" }}]\n"
     );
     for (name, watts) in [("a", "20"), ("b", "9")] {
-        make_drive(&folder.0.join(name), watts);
+        make_drive(&folder.path().join(name), watts);
         text += &format!(
             "[[group]]\nname = \"{name}\"\npolicy = \"pcap-agile\"\n\
              meter = [{{ file = \"{place}/{name}/watts\", interval = \"50 ms\" }}]\n\
              drive = [{{ path = \"{place}/{name}\" }}]\n"
         );
     }
-    let file = folder.0.join("capd.toml");
+    let file = folder.path().join("capd.toml");
     std::fs::write(&file, text).expect("a file");
     let mut daemon = Daemon::start(&file, None).expect("a daemon");
     let (stop, reload) = (AtomicBool::new(false), AtomicBool::new(false));
-    let socket = folder.0.join("capd");
+    let socket = folder.path().join("capd");
     let cap = |watts: f64| Request::Cap { group: Some("rack".into()), cap: Some(Watts(watts)) };
     let is_near = |share: Option<f64>, watts: f64| share.is_some_and(|s| (s - watts).abs() < 1e-9);
     let is_divided = |s: [Option<f64>; 2]| is_near(s[0], 21.0) && is_near(s[1], 14.0);
@@ -292,11 +292,11 @@ pub fn has(status: &Value, cap: Option<f64>, shares: [Option<f64>; 2]) -> bool {
 /// nothing. Shares as in the test above: 9 W and the headroom of 5 W for the second, the rest for the first.
 #[test]
 fn a_signal_gives_a_rack_another_cap() {
-    let folder = Folder::new();
-    make_drives(&folder.0);
-    let file = configure(&folder.0, "cap = \"35 W\"");
-    let socket = folder.0.join("capd");
-    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    let folder = tempdir();
+    make_drives(folder.path());
+    let file = configure(folder.path(), "cap = \"35 W\"");
+    let socket = folder.path().join("capd");
+    let mut daemon = Program::start(capd().arg("run").arg(&file));
     until(&socket, "its cap", |s| has(s, Some(35.0), [Some(21.0), Some(14.0)]));
     for (rack, cap, shares) in [
         ("cap = \"32 W\"", Some(32.0), [Some(18.0), Some(14.0)]),
@@ -304,24 +304,24 @@ fn a_signal_gives_a_rack_another_cap() {
         ("cap = \"15 W\"", Some(32.0), [Some(18.0), Some(14.0)]),
         ("", None, [None, None]),
     ] {
-        configure(&folder.0, rack);
-        daemon.send(Signal::HUP);
+        configure(folder.path(), rack);
+        daemon.signal("HUP");
         until(&socket, rack, |s| has(s, cap, shares));
     }
-    assert!(daemon.end(Signal::TERM));
+    assert!(daemon.end("TERM").success());
 }
 
 /// The same by a file with the cap, which is read at each step: an empty one means no cap, a wrong one changes nothing.
 #[test]
 fn a_file_gives_a_rack_another_cap() {
-    let folder = Folder::new();
-    make_drives(&folder.0);
-    let cap_file = folder.0.join("cap");
+    let folder = tempdir();
+    make_drives(folder.path());
+    let cap_file = folder.path().join("cap");
     std::fs::write(&cap_file, "35").expect("a file");
     let rack = format!("cap_file = \"{}\"", cap_file.display());
-    let file = configure(&folder.0, &rack);
-    let socket = folder.0.join("capd");
-    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    let file = configure(folder.path(), &rack);
+    let socket = folder.path().join("capd");
+    let mut daemon = Program::start(capd().arg("run").arg(&file));
     for (text, cap, shares) in [
         ("35", Some(35.0), [Some(21.0), Some(14.0)]),
         ("32 W", Some(32.0), [Some(18.0), Some(14.0)]),
@@ -331,23 +331,23 @@ fn a_file_gives_a_rack_another_cap() {
         ("33", Some(33.0), [Some(19.0), Some(14.0)]),
     ] {
         // A reader sees the old text or the new one.
-        let new = folder.0.join("cap.new");
+        let new = folder.path().join("cap.new");
         std::fs::write(&new, text).expect("a file");
         std::fs::rename(&new, &cap_file).expect("a file");
         until(&socket, text, |s| has(s, cap, shares));
     }
-    assert!(daemon.end(Signal::TERM));
+    assert!(daemon.end("TERM").success());
 }
 
 /// A drive with `control = false` is behind the meter: its 4 W are not the other drive's, and it is never written to. The other
 /// one gets no fewer places than it may have.
 #[test]
 fn a_drive_that_is_only_measured_is_never_changed() {
-    let folder = Folder::new();
-    make_drives(&folder.0);
-    let file = configure(&folder.0, "");
-    let socket = folder.0.join("capd");
-    let mut daemon = Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    let folder = tempdir();
+    make_drives(folder.path());
+    let file = configure(folder.path(), "");
+    let socket = folder.path().join("capd");
+    let mut daemon = Program::start(capd().arg("run").arg(&file));
     let status = until(&socket, "what is measured", |s| {
         s["groups"][0]["watched_w"] == 4.0 && !s["groups"][0]["power_w"].is_null()
     });
@@ -357,7 +357,7 @@ fn a_drive_that_is_only_measured_is_never_changed() {
     let cap = Request::Cap { group: Some("a".into()), cap: Some(Watts(12.0)) };
     ask(&socket, &cap).expect("a cap");
     let places = |drive: &str| {
-        let text = std::fs::read_to_string(folder.0.join(drive).join("queue/nr_requests"));
+        let text = std::fs::read_to_string(folder.path().join(drive).join("queue/nr_requests"));
         text.expect("a file").trim().to_string()
     };
     until(&socket, "a setting", |s| s["groups"][0]["drives"][0]["in_force"] == true && places("a") != "64");
@@ -365,10 +365,10 @@ fn a_drive_that_is_only_measured_is_never_changed() {
     assert!((10..=32).contains(&n), "{n}");
     let status = ask(&socket, &Request::Status).expect("an answer");
     assert_eq!(status["groups"][0]["drives"].as_array().map(Vec::len), Some(1), "{status}");
-    assert!(daemon.end(Signal::TERM));
+    assert!(daemon.end("TERM").success());
     assert_eq!((places("a"), places("watched")), ("64".into(), "64".into()));
-    let kept = std::fs::metadata(folder.0.join("watched/queue/nr_requests")).expect("a file");
-    let made = std::fs::metadata(folder.0.join("watched/queue/scheduler")).expect("a file");
+    let kept = std::fs::metadata(folder.path().join("watched/queue/nr_requests")).expect("a file");
+    let made = std::fs::metadata(folder.path().join("watched/queue/scheduler")).expect("a file");
     let is_older = kept.modified().expect("a time") <= made.modified().expect("a time");
     assert!(is_older, "somebody has written to it");
 }

@@ -1,20 +1,19 @@
 //! The daemon itself, unmodified, on the control directories of a shelf of emulated drives under fio. It needs FUSE and
 //! fio; where one is absent, a message says so.
 
-use crate::group::Folder;
+use crate::group::tempdir;
 use headstack_live::emulate;
-use headstack_live::open::{self, Kept};
-use headstack_live::power::PowerLosses;
+use headstack_live::open;
 use headstack_nbd::address::Address;
 use headstack_nbd::emulate::{Emulation, Options};
 use headstack_nbd::tls::TlsOptions;
-use rustix::process::{kill_process, Pid, Signal};
+use headstack_testkit::rig::{Program, Served};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const EXPERIMENT: &str = r#"
 [workload]
@@ -30,10 +29,9 @@ layers = [{ name = "host-queue", elevator = "mq-deadline", nr_requests = 64, dep
 const SPEED: f64 = 10.0;
 
 struct Shelf {
-    folder: Folder,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
     load: Vec<Child>,
+    _thread: Served<()>,
+    folder: TempDir,
 }
 
 impl Shelf {
@@ -43,27 +41,19 @@ impl Shelf {
             println!("skipped: fio is absent");
             return None;
         }
-        let folder = Folder::new();
-        let file = folder.0.join("shelf.toml");
+        let folder = tempdir();
+        let file = folder.path().join("shelf.toml");
         std::fs::write(&file, EXPERIMENT).expect("a file");
-        let drives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
+        let live = open::Options {
+            target: file.display().to_string(),
+            drive_dirs: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")],
+            seed: Some(1),
+            speed: SPEED,
+            ..open::Options::default()
+        };
         let options = Options {
-            system: emulate::Options {
-                live: open::Options {
-                    target: file.display().to_string(),
-                    system: None,
-                    drive_dirs: vec![drives],
-                    seed: Some(1),
-                    store: Kept::Memory,
-                    speed: SPEED,
-                    busy: false,
-                    record: None,
-                    losses: PowerLosses::default(),
-                },
-                control: Some(folder.0.join("control")),
-                metrics: None,
-            },
-            address: Address::Unix(folder.0.join("socket")),
+            system: emulate::Options { live, control: Some(folder.path().join("control")), metrics: None },
+            address: Address::Unix(folder.path().join("socket")),
             tls: TlsOptions::default(),
         };
         let stop = Arc::new(AtomicBool::new(false));
@@ -74,10 +64,8 @@ impl Shelf {
             }
             started => started.expect("a shelf"),
         };
-        let thread = std::thread::spawn(move || {
-            emulation.serve().expect("it serves");
-        });
-        let mut shelf = Shelf { folder, stop, thread: Some(thread), load: Vec::new() };
+        let thread = Served::start(stop, || drop(emulation.serve().expect("it serves")));
+        let mut shelf = Shelf { load: Vec::new(), _thread: thread, folder };
         for i in 0..2 {
             // Readings are means of 5 simulated seconds.
             shelf.write(i, "hwmon/power1_average_interval", "5000");
@@ -99,7 +87,7 @@ impl Shelf {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.0.join(name)
+        self.folder.path().join(name)
     }
 
     fn file(&self, i: usize, name: &str) -> PathBuf {
@@ -199,15 +187,15 @@ path = "{dir}/0"
 [[group.drive]]
 path = "{dir}/1"
 "#,
-            self.folder.0.display()
+            self.folder.path().display()
         );
         let file = self.path("capd.toml");
         std::fs::write(&file, text).expect("a file");
         file
     }
 
-    fn daemon(&self) -> Running {
-        Running(capd().arg("run").arg(self.config()).spawn().expect("the daemon"))
+    fn daemon(&self) -> Program {
+        Program::start(capd().arg("run").arg(self.config()))
     }
 
     fn ask(&self, words: &[&str]) -> std::process::Output {
@@ -231,33 +219,6 @@ impl Drop for Shelf {
             let _ = load.kill();
             let _ = load.wait();
         }
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// A daemon that does not outlive its test.
-pub struct Running(pub Child);
-
-impl Running {
-    /// Sends it a signal.
-    pub fn send(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
-    }
-
-    /// Ends it with this signal. Whether it said that all went well.
-    pub fn end(&mut self, signal: Signal) -> bool {
-        self.send(signal);
-        self.0.wait().expect("it ends").success()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -287,7 +248,7 @@ fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
     shelf.until_set();
     let status = shelf.until_in_force();
     println!("{free_w:.2} W, {free_iops:.0}/s; capped {capped_w:.2} W, {iops:.0}/s\n{status}");
-    assert!(daemon.end(Signal::TERM));
+    assert!(daemon.end("TERM").success());
     assert_eq!(shelf.sizes(), [(64.0, 32.0); 2]);
     assert!(!shelf.path("originals.json").exists());
 
@@ -297,7 +258,7 @@ fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
     shelf.until_set();
     let two = capd().arg("run").arg(shelf.config()).output().expect("it ends");
     assert!(!two.status.success(), "two daemons at once");
-    assert!(!daemon.end(Signal::KILL));
+    assert!(!daemon.end("KILL").success());
     assert_ne!(shelf.sizes(), [(64.0, 32.0); 2]);
     let done = capd().arg("restore").arg(shelf.config()).output().expect("it ends");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -1,14 +1,14 @@
 //! A daemon that starts again goes on: with the cap that it was given, and where its policy stood.
 
-use crate::group::{bench, Folder};
+use crate::group::{bench, tempdir};
 use crate::rack::{configure, has, make_drives, until};
-use crate::shelf::{capd, Running};
+use crate::shelf::capd;
 use headstack_host::config::Config;
 use headstack_host::originals::this_boot;
 use headstack_host::socket::{ask, Request};
 use headstack_host::state::{Cap, StateFile};
+use headstack_testkit::rig::Program;
 use headstack_units::{Span, Time, Watts};
-use rustix::process::Signal;
 use serde_json::{json, Value};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,11 +22,11 @@ fn read(file: &Path) -> Value {
 /// configuration holds, and so does the absence of one.
 #[test]
 fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
-    let folder = Folder::new();
-    make_drives(&folder.0);
-    let file = configure(&folder.0, "cap = \"40 W\"");
-    let (socket, state) = (folder.0.join("capd"), folder.0.join("originals.state"));
-    let start = || Running(capd().arg("run").arg(&file).spawn().expect("the daemon"));
+    let folder = tempdir();
+    make_drives(folder.path());
+    let file = configure(folder.path(), "cap = \"40 W\"");
+    let (socket, state) = (folder.path().join("capd"), folder.path().join("originals.state"));
+    let start = || Program::start(capd().arg("run").arg(&file));
     let mut daemon = start();
     until(&socket, "its cap", |s| s["racks"][0]["cap_w"] == 40.0);
     for (name, watts) in [("rack", 35.0), ("a", 30.0)] {
@@ -37,33 +37,33 @@ fn a_cap_outlives_the_daemon_unless_the_configuration_has_another() {
         let caps = &read(&state)["caps"];
         caps["rack"]["cap_w"] == 35.0 && caps["a"]["cap_w"] == 30.0
     });
-    assert!(!daemon.end(Signal::KILL));
+    assert!(!daemon.end("KILL").success());
     let mut daemon = start();
     until(&socket, "the caps of before", |s| has(s, Some(35.0), [Some(21.0), Some(14.0)]));
-    assert!(daemon.end(Signal::TERM));
-    configure(&folder.0, "cap = \"36 W\"");
+    assert!(daemon.end("TERM").success());
+    configure(folder.path(), "cap = \"36 W\"");
     let mut daemon = start();
     until(&socket, "a new cap", |s| s["racks"][0]["cap_w"] == 36.0);
-    assert!(daemon.end(Signal::TERM));
-    configure(&folder.0, "");
+    assert!(daemon.end("TERM").success());
+    configure(folder.path(), "");
     let mut daemon = start();
     until(&socket, "no cap", |s| has(s, None, [None, None]));
-    assert!(daemon.end(Signal::TERM));
+    assert!(daemon.end("TERM").success());
 }
 
 /// Two daemons in one folder have a file each.
 #[test]
 fn the_file_is_named_after_the_originals() {
-    let folder = Folder::new();
-    make_drives(&folder.0);
-    let file = configure(&folder.0, "cap = \"40 W\"");
+    let folder = tempdir();
+    make_drives(folder.path());
+    let file = configure(folder.path(), "cap = \"40 W\"");
     let text = std::fs::read_to_string(&file).expect("it");
     let of = |originals: &str| {
-        let other = folder.0.join(format!("{originals}.toml"));
+        let other = folder.path().join(format!("{originals}.toml"));
         std::fs::write(&other, text.replace("/originals\"", &format!("/{originals}\""))).expect("a file");
         Config::open(&other).expect("a configuration").state_file()
     };
-    assert_eq!([of("a.json"), of("b.json")], ["a.json.state", "b.json.state"].map(|name| folder.0.join(name)));
+    assert_eq!([of("a.json"), of("b.json")], ["a.json.state", "b.json.state"].map(|name| folder.path().join(name)));
 }
 
 /// A damaged file is named, neither used nor written, and the caps of the configuration hold.
@@ -78,20 +78,20 @@ fn a_damaged_file_is_refused() {
             "caps.rack.cap_w: got -3, need watts or null",
         ),
     ] {
-        let folder = Folder::new();
-        make_drives(&folder.0);
-        let file = configure(&folder.0, "cap = \"40 W\"");
-        std::fs::write(folder.0.join("originals.state"), text).expect("a file");
-        let log = folder.0.join("log");
+        let folder = tempdir();
+        make_drives(folder.path());
+        let file = configure(folder.path(), "cap = \"40 W\"");
+        std::fs::write(folder.path().join("originals.state"), text).expect("a file");
+        let log = folder.path().join("log");
         let out = std::fs::File::create(&log).expect("a file");
         let mut command = capd();
         command.arg("run").arg(&file).stderr(out);
-        let mut daemon = Running(command.spawn().expect("the daemon"));
-        until(&folder.0.join("capd"), text, |s| s["racks"][0]["cap_w"] == 40.0);
-        assert!(daemon.end(Signal::TERM));
+        let mut daemon = Program::start(&mut command);
+        until(&folder.path().join("capd"), text, |s| s["racks"][0]["cap_w"] == 40.0);
+        assert!(daemon.end("TERM").success());
         let log = std::fs::read_to_string(&log).expect("a log");
         assert!(log.contains("state: ") && log.contains(why), "{why}: {log}");
-        let now = std::fs::read_to_string(folder.0.join("originals.state")).expect("a file");
+        let now = std::fs::read_to_string(folder.path().join("originals.state")).expect("a file");
         assert_eq!(now, text);
     }
 }
@@ -103,8 +103,8 @@ const SECOND: u64 = 1_000_000_000;
 /// drives, is not used.
 #[test]
 fn timers_go_on_and_their_age_is_that_of_the_boot() {
-    let folder = Folder::new();
-    let file = folder.0.join("originals.state");
+    let folder = tempdir();
+    let file = folder.path().join("originals.state");
     let mut first = bench(1, "pcap-agile", true, json!({}));
     first.seconds(41, 12.0);
     let then = first.now;

@@ -1,6 +1,6 @@
 //! Commands and what comes back.
 
-use crate::initiator::{shelf, ten, Server};
+use crate::initiator::{path, shelf, ten, Server};
 use headstack_iscsi::server;
 
 const READ: u8 = 0x28;
@@ -133,7 +133,7 @@ fn a_shelf_is_one_target_or_several() {
     let file = shelf(16);
     let options = |apart| {
         let iscsi = server::Options { apart, ..server::Options::default() };
-        crate::initiator::options(&file.to_string_lossy(), iscsi)
+        crate::initiator::options(&path(&file), iscsi)
     };
     let server = Server::with(&options(false));
     assert_eq!(server.urls.len(), 16);
@@ -157,7 +157,6 @@ fn a_shelf_is_one_target_or_several() {
     let mut session = server.session(1, &[]);
     let luns = session.ask(0, &[0xa0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], 256).data;
     assert_eq!(luns.len(), 16);
-    std::fs::remove_file(file).unwrap();
 }
 
 /// A command that finds no place at the drive ends with TASK SET FULL (28h), and the others are carried out.

@@ -1,63 +1,22 @@
 //! Initiators that break the protocol, stop in the middle or vanish: others are served.
 
-use crate::initiator::{header, options, ten, Server, SMALL};
-use crate::load::{login, unit};
+use crate::initiator::{header, login, options, path, ten, unit, units, Server, SMALL};
 use headstack_iscsi::connection::{Connection, Shared};
 use headstack_iscsi::fuzzing::{converse, shelf, OTHER_TARGET, TARGET};
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
 use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
-use headstack_testkit::damage::{self, damage};
+use headstack_testkit::damage::{self, damage, damage_record};
 use headstack_testkit::{cases, Takes, XorShift};
 use std::io::Write;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Where each unit of a session begins, and its end.
-fn units(bytes: &[u8]) -> Vec<usize> {
-    let (mut all, mut at) = (vec![0], 0);
-    while at + 48 <= bytes.len() {
-        let length = u32::from_be_bytes([0, bytes[at + 5], bytes[at + 6], bytes[at + 7]]) as usize;
-        at = (at + 48 + length.next_multiple_of(4)).min(bytes.len());
-        all.push(at);
-    }
-    all
-}
-
-/// Changes a field of a unit, or drops, repeats or moves a unit.
-fn damage_unit(bytes: &mut Vec<u8>, rng: &mut XorShift) {
-    let starts = units(bytes);
-    if starts.len() < 2 {
-        return;
-    }
-    let nth = rng.below(starts.len() as u64 - 1) as usize;
-    let (from, to) = (starts[nth], starts[nth + 1]);
-    let unit = bytes[from..to].to_vec();
-    // Opcode, flags, length of headers and data, LUN, tag, length or other tag, numbers, descriptor block or offset.
-    let fields = [0..1, 1..2, 4..5, 5..8, 8..16, 16..20, 20..24, 24..28, 28..32, 32..33, 33..48, 40..44, 44..48];
-    match rng.below(16) {
-        0 => drop(bytes.drain(from..to)),
-        1 => drop(bytes.splice(to..to, unit)),
-        2 => {
-            bytes.drain(from..to);
-            let at = starts[rng.below(starts.len() as u64 - 1) as usize].min(bytes.len());
-            bytes.splice(at..at, unit);
-        }
-        _ => {
-            let field = fields[rng.below(fields.len() as u64) as usize].clone();
-            let value = match rng.below(4) {
-                0 => 0,
-                1 => u64::MAX,
-                2 => 1 << rng.below(64),
-                _ => rng.below(u64::MAX),
-            };
-            for (i, byte) in bytes[from + field.start..from + field.end].iter_mut().enumerate() {
-                *byte = value.to_be_bytes()[i % 8];
-            }
-        }
-    }
-}
+/// Opcode, flags, length of headers and data, LUN, tag, length or other tag, numbers, descriptor block or offset.
+const FIELDS: [Range<usize>; 13] =
+    [0..1, 1..2, 4..5, 5..8, 8..16, 16..20, 20..24, 24..28, 28..32, 32..33, 33..48, 40..44, 44..48];
 
 fn live() -> Live {
     let options = options(SMALL, server::Options::default());
@@ -67,10 +26,8 @@ fn live() -> Live {
 /// Two drives, each of which is a target.
 fn two() -> Live {
     let file = crate::initiator::shelf(2);
-    let options = options(&file.to_string_lossy(), server::Options::default());
-    let live = Live::open(&options.system.live).unwrap();
-    std::fs::remove_file(file).unwrap();
-    live
+    let options = options(&path(&file), server::Options::default());
+    Live::open(&options.system.live).unwrap()
 }
 
 /// What an answer has but for the numbers that depend on the order in which commands end.
@@ -83,14 +40,10 @@ fn content(answer: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// The operation codes of the units of an answer, sorted: commands may end in another order than they were sent.
-fn opcodes(mut answer: &[u8]) -> Vec<u8> {
-    let mut all = Vec::new();
-    while answer.len() >= 48 {
-        let length = u32::from_be_bytes([0, answer[5], answer[6], answer[7]]) as usize;
-        all.push(answer[0] & 0x3f);
-        answer = &answer[(48 + length.next_multiple_of(4)).min(answer.len())..];
-    }
-    assert!(answer.is_empty());
+fn opcodes(answer: &[u8]) -> Vec<u8> {
+    let starts = units(answer);
+    assert_eq!(starts.last(), Some(&answer.len()));
+    let mut all: Vec<u8> = starts.windows(2).map(|w| answer[w[0]] & 0x3f).collect();
     all.sort_unstable();
     all
 }
@@ -152,8 +105,11 @@ fn the_corpus_does_no_harm() {
             let mut bytes = whole.clone();
             match round % 3 {
                 _ if round == 0 => {}
-                0 => damage(&mut bytes, 48, &mut rng),
-                _ => (0..1 + rng.below(3)).for_each(|_| damage_unit(&mut bytes, &mut rng)),
+                0 => damage(&mut bytes, 48, &[], &mut rng),
+                _ => (0..1 + rng.below(3)).for_each(|_| {
+                    let starts = units(&bytes);
+                    damage_record(&mut bytes, &starts, &FIELDS, &mut rng);
+                }),
             }
             let piece = [1 << 16, 1000, 7][rng.below(3) as usize];
             let both = [&bytes[..], &good[..]];

@@ -1,9 +1,8 @@
 //! Duration limits as initiators see them: pages, bits of commands, sense data and statistics.
 
-use crate::initiator::{options, sixteen, Answer, Initiator, Server};
+use crate::initiator::{sixteen, toml, Answer, Initiator, Server};
 use headstack_array::layer::Setting;
 use headstack_drive::{DurationLimit, Heeded, LimitsSpec, Setting as DriveSetting};
-use headstack_iscsi::server;
 use headstack_units::Span;
 
 const READ: u8 = 0x88;
@@ -13,16 +12,8 @@ const WRITE: u8 = 0x8a;
 fn limited(limits: &str, speed: f64) -> Server {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives/ultrastar-hc570.toml");
     let text = std::fs::read_to_string(source).unwrap();
-    // Tests of one process are in threads of their own.
-    let thread = std::thread::current().id();
-    let name = format!("limited-{}-{thread:?}.toml", std::process::id());
-    let file = std::env::temp_dir().join(name);
-    std::fs::write(&file, format!("{text}\n[duration_limits]\n{limits}\n")).unwrap();
-    let mut options = options(&file.to_string_lossy(), server::Options::default());
-    options.system.live.speed = speed;
-    let server = Server::with(&options);
-    std::fs::remove_file(file).unwrap();
-    server
+    let file = toml(&format!("{text}\n[duration_limits]\n{limits}\n"));
+    Server::of(file, |options| options.system.live.speed = speed)
 }
 
 const LIMITS: &str = r#"

@@ -4,12 +4,14 @@
 //! In `make test` some seconds with few clients. In a thorough run 1,000 clients for ten minutes, or for
 //! `HEADSTACK_LOAD_SECONDS`; server and test each need 1,100 open files (`ulimit -Hn`).
 
-use crate::initiator::{header, sixteen, ten, Initiator, NAME};
+use crate::initiator::{login, parts, sixteen, ten, unit, Initiator};
 use crate::zones::zoned_file;
-use headstack_testkit::{cases, memory::peak_bytes_of};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use headstack_testkit::cases;
+use headstack_testkit::nbd::{option, request, READ, WRITE};
+use headstack_testkit::rig::Program;
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Most bytes for a client: what it has not taken and what is not understood, in buffers of up to twice their bytes, and
@@ -34,57 +36,27 @@ const LEAVES: &str = "NBD: leaves in a write, again and again";
 const SLOW: &str = "iSCSI: writes of 32 MiB at 512 B/s";
 
 /// The program with a drive of 67,056 zones; it ends with the test.
-struct Program {
-    child: Child,
+struct Loaded {
+    program: Program,
     iscsi: String,
     nbd: String,
     target: String,
 }
 
-impl Program {
-    fn start() -> Program {
+impl Loaded {
+    fn start() -> Loaded {
         let file = zoned_file("exos-x18", "256 MiB", 35_156_656_128);
         // One that takes a gigabyte ends, and the test with it, not the machine.
         let limited = "ulimit -v 1000000; exec \"$@\"";
-        let mut child = Command::new("sh")
-            .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_headstack-iscsi")])
-            .arg(&file)
-            .args(["--speed", "0", "--iscsi", "127.0.0.1:0"])
-            .args(["--nbd", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let [iscsi, nbd] = [(); 2].map(|()| lines.next().unwrap().unwrap());
-        std::fs::remove_file(file).unwrap();
-        let parts = |url: &str| url.split('/').map(String::from).collect::<Vec<_>>();
-        let target = format!("TargetName={}", parts(&iscsi)[3]);
-        let [iscsi, nbd] = [&iscsi, &nbd].map(|url| parts(url).swap_remove(2));
-        Program { child, iscsi, nbd, target }
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_headstack-iscsi")]).arg(file.path());
+        command.args(["--speed", "0", "--iscsi", "127.0.0.1:0", "--nbd", "127.0.0.1:0"]);
+        let mut program = Program::start(command.stderr(Stdio::null()));
+        let [iscsi, nbd] = [(); 2].map(|()| program.line());
+        let (portal, target) = parts(&iscsi);
+        let nbd = nbd.split('/').nth(2).unwrap().into();
+        Loaded { nbd, iscsi: portal.into(), target: target.into(), program }
     }
-
-    fn peak(&self) -> u64 {
-        peak_bytes_of(&self.child.id().to_string()).expect("a server that lives")
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A unit with these fields, by their places.
-pub fn unit(opcode: u8, flags: u8, data: &[u8], fields: &[(usize, u32)]) -> Vec<u8> {
-    let data = [data, &[0; 3][..data.len().wrapping_neg() % 4]].concat();
-    let mut header = header(opcode, flags, data.len(), 7);
-    for (at, value) in fields {
-        header[*at..at + 4].copy_from_slice(&value.to_be_bytes());
-    }
-    [&header, &data[..]].concat()
 }
 
 /// An immediate command, so that the number of the next one stays.
@@ -95,39 +67,24 @@ fn command(flags: u8, cdb: [u8; 16], expected: u32, tag: u32) -> Vec<u8> {
     unit
 }
 
-pub fn login(flags: u8, keys: &str) -> Vec<u8> {
-    let keys = format!("InitiatorName={NAME}\0MaxRecvDataSegmentLength=1048576\0{keys}\0");
-    unit(0x43, flags, keys.as_bytes(), &[(24, 100)])
-}
-
-fn option(code: u32, data: &[u8]) -> Vec<u8> {
-    let numbers = [code, data.len() as u32].map(u32::to_be_bytes);
-    [b"IHAVEOPT", numbers.as_flattened(), data].concat()
-}
-
-fn request(command: u8, length: u32) -> Vec<u8> {
-    let (magic, length) = (0x2560_9513u32.to_be_bytes(), length.to_be_bytes());
-    [&magic[..], &[0, 0, 0, command], &[0; 16], &length].concat()
-}
-
 /// What a kind of clients sends first, and then again and again.
 fn script(kind: &str, target: &str) -> (Vec<u8>, Vec<u8>) {
     let begun = |options: &[u8]| [&[0, 0, 0, 3], options, &option(7, &[0; 6])].concat();
     let normal = [
-        login(0x87, &format!("{target}\0SessionType=Normal")),
+        login(0x87, &format!("TargetName={target}\0SessionType=Normal")),
         // It is told of a unit attention.
         command(0x80, [0; 16], 0, 1),
     ];
     let (normal, discovery) = (normal.concat(), login(0x87, "SessionType=Discovery"));
     let ping = [(20, u32::MAX), (24, 100)];
     match KINDS.iter().position(|(does, _)| *does == kind).unwrap() {
-        0 => (begun(&[]), request(0, 32 << 20)),
+        0 => (begun(&[]), request(0, READ, 0, 0, 32 << 20)),
         1 => {
             let kinds = [0, 2].repeat(30_000);
             let info = option(6, &[&[0, 0, 0, 0, 0x75, 0x30], &kinds[..]].concat());
             (begun(&info.repeat(63)), Vec::new())
         }
-        2 => ([begun(&[]), request(1, 32 << 20), vec![0; 999]].concat(), Vec::new()),
+        2 => ([begun(&[]), request(0, WRITE, 0, 0, 32 << 20), vec![0; 999]].concat(), Vec::new()),
         3 => {
             let report = sixteen(0x95, 0, 0, u32::MAX, 0);
             (normal, command(0xc1, report, u32::MAX, 2))
@@ -158,7 +115,7 @@ struct Hostile<'a> {
 
 impl Hostile<'_> {
     /// Sends what the socket takes, and no more than this kind sends at once.
-    fn act(&mut self, program: &Program) {
+    fn act(&mut self, program: &Loaded) {
         let (first, then) = self.script;
         let socket = self.socket.get_or_insert_with(|| {
             self.sent = 0;
@@ -193,13 +150,10 @@ struct Good {
 }
 
 impl Good {
-    fn new(program: &Program) -> Good {
-        let stream = TcpStream::connect(&program.iscsi).unwrap();
-        stream.set_nodelay(true).unwrap();
-        let (mut session, waits) = (Initiator::new(stream, 1), Vec::new());
-        assert_eq!(session.login(&[&program.target, "SessionType=Normal"]).0, 0);
+    fn new(program: &Loaded) -> Good {
+        let mut session = Initiator::start(&program.iscsi, &program.target, 1, &[]);
         session.settle(0);
-        Good { session, waits }
+        Good { session, waits: Vec::new() }
     }
 
     /// A read, and a write that is asked for its data.
@@ -217,10 +171,10 @@ impl Good {
 /// So many clients of each of these kinds do what they do for some time. Returns the most memory of the server, what of it
 /// came with them, and the time in which 99 of 100 requests of others end: the median of ten parts of the time.
 fn run(kinds: &[(&'static str, &str)], each: usize, time: Duration) -> (u64, u64, Duration) {
-    let program = Program::start();
+    let program = Loaded::start();
     let mut good = Good::new(&program);
     (0..100).for_each(|_| good.act());
-    let before = program.peak();
+    let before = program.program.peak_bytes();
     let script = |kind: &(&'static str, &str)| (kind.0, script(kind.0, &program.target));
     let scripts: Vec<_> = kinds.iter().map(script).collect();
     let new = |i: usize| Hostile {
@@ -249,7 +203,7 @@ fn run(kinds: &[(&'static str, &str)], each: usize, time: Duration) -> (u64, u64
     };
     let mut parts: Vec<Duration> = (0..10).map(part).collect();
     parts.sort_unstable();
-    (program.peak(), program.peak() - before, parts[5])
+    (program.program.peak_bytes(), program.program.peak_bytes() - before, parts[5])
 }
 
 #[test]

@@ -12,4 +12,5 @@ mod limits;
 mod load;
 mod parts;
 mod sessions;
+mod world;
 mod zones;

@@ -1,6 +1,6 @@
 //! Logins, several sessions, task management.
 
-use crate::initiator::{header, options, shelf, ten, Initiator, Server, NAME, SMALL};
+use crate::initiator::{header, options, path, shelf, ten, Initiator, Server, NAME, SMALL};
 use headstack_iscsi::chap::Secrets;
 use headstack_iscsi::login::Admission;
 use headstack_iscsi::server;
@@ -40,7 +40,7 @@ fn logins_fail_as_the_standard_says() {
 fn discovery_lists_the_targets() {
     let file = shelf(3);
     let iscsi = server::Options { apart: true, ..server::Options::default() };
-    let server = Server::with(&options(&file.to_string_lossy(), iscsi));
+    let server = Server::with(&options(&path(&file), iscsi));
     let mut initiator = Initiator::new(server.connect(), 1);
     let (status, _) = initiator.login(&["SessionType=Discovery", "MaxRecvDataSegmentLength=512"]);
     assert_eq!(status, 0);
@@ -71,7 +71,6 @@ fn discovery_lists_the_targets() {
         })
         .collect();
     assert_eq!(found, wanted);
-    std::fs::remove_file(file).unwrap();
 }
 
 /// The response is computed by the digest of the system's own tools in `chap.rs`; here whole logins.

@@ -1,6 +1,6 @@
 //! A host-managed drive, and faults: the sense data that an initiator gets.
 
-use crate::initiator::{options, sixteen, ten, Initiator, Server, SMALL};
+use crate::initiator::{options, sixteen, ten, toml, Initiator, Server, SMALL};
 use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
 use headstack_drive::zoned::{ZoneCondition, ZoneDescriptor, ZoneType};
 use headstack_iscsi::server;
@@ -9,7 +9,7 @@ use headstack_live::power::{Afterwards, PowerLosses};
 use headstack_scsi::commands::zones::ZoneList;
 use headstack_testkit::{cases, XorShift};
 use headstack_units::Lba;
-use std::path::PathBuf;
+use tempfile::NamedTempFile;
 
 const READ: u8 = 0x88;
 const WRITE: u8 = 0x8a;
@@ -27,7 +27,7 @@ fn zoned_with(losses: PowerLosses) -> Server {
 }
 
 /// A file of a drive of this name with zones, of which two are conventional.
-pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> PathBuf {
+pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> NamedTempFile {
     let drives = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives");
     let text = std::fs::read_to_string(format!("{drives}/{name}.toml")).unwrap();
     let mut table: toml::Table = text.parse().unwrap();
@@ -39,23 +39,12 @@ pub fn zoned_file(name: &str, zone_size: &str, capacity_blocks: u64) -> PathBuf 
     let geometry = table["geometry"].as_table_mut().unwrap();
     geometry.insert("capacity_blocks".into(), (capacity_blocks as i64).into());
     table.insert("name".into(), format!("zoned-{}", std::process::id()).into());
-    let unique = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
-    let file = std::env::temp_dir().join(format!("zoned-{}-{unique}.toml", std::process::id()));
-    std::fs::write(&file, table.to_string()).unwrap();
-    file
+    toml(&table.to_string())
 }
 
 /// The same of another drive.
 fn zoned_drive(name: &str, losses: PowerLosses) -> Server {
-    let file = zoned_file(name, "16 MiB", 64 * ZONE);
-    let mut options = options(&file.to_string_lossy(), server::Options::default());
-    options.system.live.losses = losses;
-    let server = Server::with(&options);
-    // The file is read again when power was lost.
-    if !options.system.live.losses.is_possible {
-        std::fs::remove_file(file).unwrap();
-    }
-    server
+    Server::of(zoned_file(name, "16 MiB", 64 * ZONE), |options| options.system.live.losses = losses)
 }
 
 /// Type, condition, length, start and write pointer of each zone that is listed.

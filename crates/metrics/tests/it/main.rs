@@ -2,8 +2,10 @@
 #![cfg(target_os = "linux")]
 
 use headstack_metrics::Page;
+use headstack_testkit::damage::damage;
+use headstack_testkit::{cases, XorShift};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -93,6 +95,25 @@ fn a_head_without_end_is_refused() {
     let mut text = String::new();
     client.read_to_string(&mut text).expect("an answer");
     assert!(text.starts_with("HTTP/1.1 431 "), "{text}");
+}
+
+/// What is damaged has an answer of HTTP or none, and others are served.
+#[test]
+fn damaged_requests_harm_nobody_else() {
+    let (_page, at) = at_port();
+    let seed = 19;
+    println!("seed {seed}");
+    let mut rng = XorShift::seeded(seed);
+    for case in 0..cases(300) {
+        let mut request = HEAD.to_vec();
+        damage(&mut request, 8, &[b"\r\n", b"Content-Length: 9", b"\xff", b" "], &mut rng);
+        let mut client = TcpStream::connect(&at).expect("a connection");
+        client.write_all(&request).and_then(|()| client.shutdown(Shutdown::Write)).expect("sent");
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).expect("an end");
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 "), "case {case}: {request:?} {answer:?}");
+    }
+    assert!(ask(&at, HEAD).ends_with(BODY));
 }
 
 fn ask_unix(path: &Path) -> String {

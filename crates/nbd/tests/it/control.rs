@@ -26,7 +26,7 @@ layers = [{{ name = "host-queue", elevator = "mq-deadline", nr_requests = 64, de
 /// A server with a control directory; `None`, with a message, where there is no FUSE.
 fn shelf(drive: &str) -> Option<(Server, PathBuf)> {
     let folder = folder();
-    let (file, control) = (folder.join("shelf.toml"), folder.join("control"));
+    let (file, control) = (folder.path().join("shelf.toml"), folder.path().join("control"));
     std::fs::write(&file, experiment(drive)).unwrap();
     let mut options = options(&folder, &file.to_string_lossy(), 0.0);
     options.system.control = Some(control.clone());
@@ -139,7 +139,7 @@ fn what_does_not_fit_is_einval_and_said_in_words() {
 #[test]
 fn a_queue_without_limit_takes_a_depth() {
     let folder = folder();
-    let control = folder.join("control");
+    let control = folder.path().join("control");
     let mut options = options(&folder, "barracuda-es-750", 0.0);
     options.system.control = Some(control.clone());
     if Emulation::start(&options, Arc::default()).is_err() {

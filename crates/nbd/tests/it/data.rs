@@ -2,6 +2,7 @@
 
 use crate::client::{folder, options, Server, BLOCK_STATUS, CACHE, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
 use headstack_live::open::Kept;
+use headstack_nbd::address::Address;
 use headstack_testkit::{cases, XorShift};
 
 const SMALL: &str = "ibm-18es";
@@ -10,7 +11,7 @@ const SMALL: &str = "ibm-18es";
 fn as_an_array_of_bytes(store: impl Fn(&std::path::Path) -> Kept, may_lose_power: bool) {
     let folder = folder();
     let mut options = options(&folder, SMALL, 0.0);
-    options.system.live.store = store(&folder);
+    options.system.live.store = store(folder.path());
     options.system.live.losses.is_possible = may_lose_power;
     let server = Server::with(folder, &options);
     let mut clients = [server.client(false), server.client(true), server.client(true)];
@@ -62,19 +63,22 @@ fn a_file_is_an_array_of_bytes() {
 
 #[test]
 fn data_outlive_the_server() {
-    let folder = folder();
-    let mut options = options(&folder, SMALL, 0.0);
-    let kept = crate::client::folder();
-    options.system.live.store = Kept::File(kept.join("data"));
-    let server = Server::with(folder.clone(), &options);
+    let kept = folder();
+    let mut options = options(&kept, SMALL, 0.0);
+    options.system.live.store = Kept::File(kept.path().join("data"));
+    // Where it listens is not where its data are.
+    let start = |options: &mut headstack_nbd::emulate::Options| {
+        let folder = folder();
+        options.address = Address::Unix(folder.path().join("socket"));
+        Server::with(folder, options)
+    };
+    let server = start(&mut options);
     let bytes = server.bytes;
     server.client(false).write(bytes - 3, b"end");
     server.end();
-    std::fs::create_dir_all(&folder).unwrap();
-    let server = Server::with(folder, &options);
+    let server = start(&mut options);
     assert_eq!(server.client(true).read(bytes - 4, 4), b"\0end");
     drop(server);
-    std::fs::remove_dir_all(kept).unwrap();
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn holes_are_told() {
     assert_eq!(numbers, [1 << 16, 3, 1 << 16, 0, 2 << 16, 3]);
     // One extent is enough, if the client says so.
     client.send(1 << 3, BLOCK_STATUS, 1 << 16, 4 << 16, b"");
-    let (_, extents) = client.reply(BLOCK_STATUS, 0);
+    let (_, extents) = client.reply();
     assert_eq!(extents, [[0, 1, 0, 0], [0; 4]].concat());
     // Power may be lost: what is not on the medium counts.
     let folder = folder();
@@ -134,14 +138,14 @@ fn wrong_requests_are_refused_and_the_next_one_is_served() {
             (1 << 9, WRITE, 0, 1, b"a", 22),
         ] {
             client.send(flags, command, offset, length, data);
-            let (got, _) = client.reply(command, length);
+            let (got, _) = client.reply();
             assert_eq!(got, error, "{command} at {offset}, {length} bytes");
         }
         // FUA may be on any request.
         client.send(1, READ, 0, 3, b"");
-        assert_eq!(client.reply(READ, 3), (0, vec![0; 3]));
+        assert_eq!(client.reply(), (0, vec![0; 3]));
         client.send(1, WRITE, 0, 3, b"abc");
-        assert_eq!(client.reply(WRITE, 3).0, 0);
+        assert_eq!(client.reply().0, 0);
         assert_eq!(client.read(0, 3), b"abc");
         assert_eq!(client.ask(WRITE_ZEROES, 0, 3, b"").0, 0);
     }
@@ -154,31 +158,19 @@ fn several_requests_of_one_client_are_served_at_once() {
     // A drive that reorders what it has.
     let server = Server::start("exos-x18", 0.0);
     let (mut client, bytes) = (server.client(false), server.bytes);
-    let mut all = Vec::new();
-    for i in 0..100u64 {
-        all.extend_from_slice(&0x25609513u32.to_be_bytes());
-        all.extend_from_slice(&[0, 0, 0, 0]);
-        all.extend_from_slice(&i.to_be_bytes());
-        all.extend_from_slice(&(server.bytes / 100 * (i * 37 % 100)).to_be_bytes());
-        all.extend_from_slice(&512u32.to_be_bytes());
-    }
-    use std::io::{Read, Write};
-    client.stream.write_all(&all).unwrap();
+    let sorted: Vec<u64> = (0..100).map(|i| client.send(0, READ, bytes / 100 * (i * 37 % 100), 512, b"")).collect();
     let mut seen = Vec::new();
     for _ in 0..100 {
-        let mut reply = [0; 16 + 512];
-        client.stream.read_exact(&mut reply).unwrap();
-        assert_eq!(reply[..8], [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0]);
-        seen.push(u64::from_be_bytes(reply[8..16].try_into().unwrap()));
+        let (cookie, error, data) = client.next_reply().unwrap();
+        assert_eq!((error, data.len()), (0, 512));
+        seen.push(cookie);
     }
-    let sorted: Vec<u64> = (0..100).collect();
     assert_ne!(seen, sorted);
     seen.sort_unstable();
     assert_eq!(seen, sorted);
     // Their record is in order of arrival, as a simulation wants it.
-    let record = server.folder.join("record.csv");
-    server.end_and(|| {
-        let rows = std::fs::read_to_string(record).unwrap();
+    server.end_and(|folder| {
+        let rows = std::fs::read_to_string(folder.join("record.csv")).unwrap();
         let first = |row: &str| row.split(',').next().unwrap().parse::<u64>().unwrap();
         let times: Vec<u64> = rows.lines().skip(1).map(first).collect();
         assert!(times.len() == 100 && times.is_sorted(), "{times:?}");
@@ -198,8 +190,8 @@ fn a_read_beside_a_write_sees_whole_sectors() {
     for round in 1..=10u8 {
         writer.send(0, WRITE, at, length, &vec![round; length as usize]);
         reader.send(0, READ, at, length, b"");
-        let (error, seen) = reader.reply(READ, length);
-        assert_eq!((error, writer.reply(WRITE, 0).0), (0, 0));
+        let (error, seen) = reader.reply();
+        assert_eq!((error, writer.reply().0), (0, 0));
         let (begun, whole) = seen.split_at(512 - at as usize);
         for sector in std::iter::once(begun).chain(whole.chunks(512)) {
             let is_one = sector.iter().all(|b| *b == sector[0]);
@@ -225,7 +217,7 @@ fn long_reads_come_in_chunks_and_holes_are_not_sent() {
     // With DF there is one chunk with everything in it.
     for length in [100_000u32, 4 << 20] {
         client.send(1 << 2, READ, 0, length, b"");
-        assert!(client.reply(READ, length) == (0, all[..length as usize].to_vec()));
+        assert!(client.reply() == (0, all[..length as usize].to_vec()));
         let mut chunks = client.chunks.iter();
         assert_eq!(chunks.next(), Some(&(1, length as usize + 8)));
         assert!(chunks.all(|c| *c == (0, 0)));
@@ -238,9 +230,8 @@ fn what_will_be_read_soon_is_read_into_the_buffer() {
     let mut client = server.client(true);
     assert_eq!(client.ask(CACHE, 1 << 30, 64 << 10, b"").0, 0);
     assert_eq!(client.read(1 << 30, 64 << 10), vec![0; 64 << 10]);
-    let record = server.folder.join("record.csv");
-    server.end_and(|| {
-        let rows = std::fs::read_to_string(record).unwrap();
+    server.end_and(|folder| {
+        let rows = std::fs::read_to_string(folder.join("record.csv")).unwrap();
         let times: Vec<u64> =
             (rows.lines().skip(1)).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect();
         // The first waits for the platter; the second comes from the buffer, at the speed of the link.

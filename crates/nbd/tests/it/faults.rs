@@ -62,7 +62,8 @@ fn a_drive_goes_and_comes_back_with_its_data() {
 /// ZBC-2: a write beside the pointer of its zone is refused. SBC-4: of a failed write nothing is to be read by others.
 #[test]
 fn a_refused_write_changes_nothing() {
-    let zoned = folder().join("zoned.toml");
+    let kept = folder();
+    let zoned = kept.path().join("zoned.toml");
     let drive = std::fs::read_to_string(DRIVES.to_owned() + "/exos-x18.toml").unwrap();
     let mapping = "[mapping]\nmodel = \"zoned\"\nconventional_zones = 0\nunrestricted_reads = true";
     std::fs::write(&zoned, format!("{drive}\n{mapping}\n")).unwrap();
@@ -78,7 +79,7 @@ fn a_refused_write_changes_nothing() {
         for (flags, command) in [(0, WRITE), (1, WRITE), (0, WRITE_ZEROES), (2, WRITE_ZEROES)] {
             let data: &[u8] = if command == WRITE { &[2; 8192] } else { b"" };
             client.send(flags, command, 0, 8192, data);
-            assert_eq!(client.reply(command, 0).0, 5, "{drive}");
+            assert_eq!(client.reply().0, 5, "{drive}");
         }
         if fault.is_some() {
             let back = json!({ "at": "0 s", "layer": "fault", "gone": false });
@@ -133,10 +134,9 @@ fn slow_requests_are_as_late_as_asked_for() {
         server.handle().ask(set).unwrap().unwrap();
         // One read: what follows would find the platter at another angle.
         client.read(server.bytes / 2, 512);
-        let kept = server.folder.join("record.csv");
         let mut found = Vec::new();
-        server.end_and(|| {
-            let text = std::fs::read_to_string(kept).unwrap();
+        server.end_and(|folder| {
+            let text = std::fs::read_to_string(folder.join("record.csv")).unwrap();
             let last = |line: &str| line.rsplit(',').next().unwrap().parse::<u64>().unwrap();
             found = text.lines().skip(1).map(last).collect();
         });
@@ -156,7 +156,7 @@ fn what_was_flushed_or_forced_survives_every_loss() {
         }
         assert_eq!(client.ask(FLUSH, 0, 0, b"").0, 0);
         client.send(1, WRITE, 8 * 4096, 4096, &[2; 4096]);
-        assert_eq!(client.reply(WRITE, 0).0, 0);
+        assert_eq!(client.reply().0, 0);
         let found = lose_power(&server);
         assert_eq!(found, Torn::default());
         let mut again = server.client(false);

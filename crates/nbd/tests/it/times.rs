@@ -60,7 +60,6 @@ fn a_recorded_session_takes_the_same_time_in_a_simulation() {
         let mut options = options(&folder, drive, 50.0);
         options.system.live.busy = busy;
         let server = Server::with(folder, &options);
-        let kept = server.folder.clone();
         let clients: Vec<_> = (0..4)
             .map(|i| {
                 let (mut client, bytes) = (server.client(i % 2 == 0), server.bytes);
@@ -79,7 +78,7 @@ fn a_recorded_session_takes_the_same_time_in_a_simulation() {
             .collect();
         clients.into_iter().for_each(|c| c.join().unwrap());
         let mut requests = Vec::new();
-        let served = server.end_and(|| requests = recorded(&kept.join("record.csv")));
+        let served = server.end_and(|folder| requests = recorded(&folder.join("record.csv")));
         assert_eq!((served.counters.requests(), requests.len()), (160, 160));
         let emulated: Vec<u64> = requests.iter().map(|r| r.4).collect();
         assert_eq!(emulated, simulated(&requests, drive), "{drive}");
@@ -95,8 +94,8 @@ fn no_reply_comes_before_its_time() {
         client.read(server.bytes / 20 * i, 4096);
     }
     let took = start.elapsed();
-    let (kept, mut requests) = (server.folder.join("record.csv"), Vec::new());
-    server.end_and(|| requests = recorded(&kept));
+    let mut requests = Vec::new();
+    server.end_and(|folder| requests = recorded(&folder.join("record.csv")));
     let simulated: u64 = requests.iter().map(|r| r.4).sum();
     assert!(simulated > 20 * 500_000, "seeks and turns take time");
     assert!(took >= Duration::from_nanos(simulated / 10), "{took:?} {simulated}");

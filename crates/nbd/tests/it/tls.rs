@@ -5,6 +5,7 @@ use headstack_live::clients::{Connection as _, Work, WORK_BYTES};
 use headstack_live::live::Live;
 use headstack_nbd::connection::Connection;
 use headstack_nbd::tls::{Mode, Tls, TlsOptions};
+use headstack_testkit::damage::damage;
 use headstack_testkit::{cases, Takes, XorShift};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -12,10 +13,11 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 const SMALL: &str = "ibm-18es";
 const STARTTLS: u32 = 5;
@@ -40,20 +42,19 @@ ask='openssl ca -config ca.cnf -keyfile ca-key.pem -cert ca-cert.pem'
 $ask -revoke client-cert.pem && $ask -gencrl -crldays 30 -out ca-crl.pem";
 
 /// Certificates of an authority of its own, in a folder; `None` where openssl is absent.
-pub fn certificates() -> Option<PathBuf> {
+pub fn certificates() -> Option<TempDir> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/certificates.sh");
     let folder = folder();
-    let made = Command::new("sh").arg(script).arg(&folder).status();
+    let made = Command::new("sh").arg(script).arg(folder.path()).status();
     if made.is_ok_and(|made| made.success()) {
         return Some(folder);
     }
     println!("skipped: openssl is absent");
-    std::fs::remove_dir_all(folder).unwrap();
     None
 }
 
-fn asked(mode: Mode, certificates: &Path, verify_peer: bool) -> TlsOptions {
-    TlsOptions { mode: Some(mode), certificates: Some(certificates.into()), verify_peer }
+fn asked(mode: Mode, certificates: &TempDir, verify_peer: bool) -> TlsOptions {
+    TlsOptions { mode: Some(mode), certificates: Some(certificates.path().into()), verify_peer }
 }
 
 fn server(tls: TlsOptions) -> Server {
@@ -63,9 +64,9 @@ fn server(tls: TlsOptions) -> Server {
 }
 
 /// A client that trusts the authority, and shows a certificate if there is a folder for it.
-fn config(authority: &Path, own: Option<&Path>) -> Arc<ClientConfig> {
+fn config(authority: &TempDir, own: Option<&TempDir>) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
-    let root = CertificateDer::from_pem_file(authority.join("ca-cert.pem")).unwrap();
+    let root = CertificateDer::from_pem_file(authority.path().join("ca-cert.pem")).unwrap();
     roots.add(root).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -74,8 +75,8 @@ fn config(authority: &Path, own: Option<&Path>) -> Arc<ClientConfig> {
     Arc::new(match own {
         None => builder.with_no_client_auth(),
         Some(own) => {
-            let chain = CertificateDer::from_pem_file(own.join("client-cert.pem")).unwrap();
-            let key = PrivateKeyDer::from_pem_file(own.join("client-key.pem")).unwrap();
+            let chain = CertificateDer::from_pem_file(own.path().join("client-cert.pem")).unwrap();
+            let key = PrivateKeyDer::from_pem_file(own.path().join("client-key.pem")).unwrap();
             builder.with_client_auth_cert(vec![chain], key).unwrap()
         }
     })
@@ -124,8 +125,6 @@ fn data_are_the_same_with_and_without_encryption() {
     assert_eq!(read_reply(&mut stream).1, ACK);
     // The server says that encryption ends: without that, rustls reports an error here.
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
-    drop(server);
-    std::fs::remove_dir_all(certificates).unwrap();
 }
 
 /// A client that asks for 4 GB and takes little, and then what was made for it: that is what was counted, and no more than
@@ -183,8 +182,6 @@ fn what_is_encrypted_and_not_taken_is_counted() {
     socket = Takes(held, Vec::new());
     turn(&mut connection, &mut socket, &[]);
     assert_eq!((socket.1.len(), connection.untaken()), (held, 0));
-    std::fs::remove_dir_all(certificates).unwrap();
-    std::fs::remove_dir_all(data_folder).unwrap();
 }
 
 #[test]
@@ -221,7 +218,6 @@ fn where_it_is_required_nothing_else_is_possible() {
     let mut stream = server.greeted();
     send_option(&mut stream, STARTTLS, b"");
     assert_eq!(read_reply(&mut stream).1, UNSUP);
-    std::fs::remove_dir_all(certificates).unwrap();
 }
 
 #[test]
@@ -253,8 +249,6 @@ fn what_was_said_in_plain_text_does_not_count() {
     assert!(rest.len() <= 20, "{} bytes of answers", rest.len());
     // The next client is served.
     server.client(false).write(0, b"next");
-    drop(server);
-    std::fs::remove_dir_all(certificates).unwrap();
 }
 
 #[test]
@@ -265,7 +259,7 @@ fn clients_are_verified() {
     let server = server(asked(Mode::Require, &certificates, true));
     let known = config(&certificates, Some(&certificates));
     Client::new(encrypted(&server, known), true).write(0, b"known");
-    for own in [None, Some(stranger.as_path())] {
+    for own in [None, Some(&stranger)] {
         let mut stream = encrypted(&server, config(&certificates, own));
         // With TLS 1.3 a client learns only later that it was refused.
         let sent = stream.write_all(b"IHAVEOPT\0\0\0\x03\0\0\0\0");
@@ -274,17 +268,13 @@ fn clients_are_verified() {
     }
     drop(server);
     // The authority takes the certificate back.
-    let revoked = Command::new("sh").args(["-c", REVOKE]).current_dir(&certificates).output().unwrap();
+    let revoked = Command::new("sh").args(["-c", REVOKE]).current_dir(certificates.path()).output().unwrap();
     let said = String::from_utf8_lossy(&revoked.stderr);
-    assert!(certificates.join("ca-crl.pem").exists(), "{said}");
+    assert!(certificates.path().join("ca-crl.pem").exists(), "{said}");
     let server = self::server(asked(Mode::Require, &certificates, true));
     let mut stream = encrypted(&server, config(&certificates, Some(&certificates)));
     let sent = stream.write_all(b"IHAVEOPT\0\0\0\x03\0\0\0\0");
     assert!(sent.and_then(|()| stream.read(&mut [0; 8])).is_err());
-    drop(server);
-    for folder in [certificates, stranger] {
-        std::fs::remove_dir_all(folder).unwrap();
-    }
 }
 
 #[test]
@@ -306,22 +296,13 @@ fn damaged_records_harm_nobody_else() {
         let mut client = ClientConnection::new(config(&certificates, None), name).unwrap();
         let mut hello = Vec::new();
         client.write_tls(&mut hello).unwrap();
-        for _ in 0..1 + rng.below(3) {
-            let at = rng.below(hello.len() as u64) as usize;
-            match rng.below(3) {
-                0 => hello[at] = rng.below(256) as u8,
-                1 => hello.truncate(at + 1),
-                _ => hello.extend_from_within(at..),
-            }
-        }
+        damage(&mut hello, 30, &[], &mut rng);
         let _ = stream.write_all(&hello);
         stream.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
         let mut answers = [0; 4096];
         while matches!(stream.read(&mut answers), Ok(n) if n > 0) {}
     }
     assert_eq!(good.read(0, 4), b"kept");
-    drop(server);
-    std::fs::remove_dir_all(certificates).unwrap();
 }
 
 #[test]
@@ -331,13 +312,13 @@ fn wrong_certificates_are_named() {
     };
     let said = |options: &TlsOptions| Tls::open(options).unwrap_err().to_string();
     let mut options = asked(Mode::On, &certificates, true);
-    std::fs::remove_file(certificates.join("ca-cert.pem")).unwrap();
+    std::fs::remove_file(certificates.path().join("ca-cert.pem")).unwrap();
     assert!(said(&options).contains("ca-cert.pem: got"));
     options.verify_peer = false;
     assert!(Tls::open(&options).is_ok());
-    std::fs::write(certificates.join("server-key.pem"), "no key").unwrap();
+    std::fs::write(certificates.path().join("server-key.pem"), "no key").unwrap();
     assert!(said(&options).contains("server-key.pem: got"));
-    std::fs::write(certificates.join("server-cert.pem"), "").unwrap();
+    std::fs::write(certificates.path().join("server-cert.pem"), "").unwrap();
     let text = said(&options);
     assert!(text.contains("server-cert.pem: got no certificate, need PEM"), "{text}");
     options.certificates = None;
@@ -346,5 +327,4 @@ fn wrong_certificates_are_named() {
     assert!(said(&options).contains("need on or require"));
     let mode = "yes".parse::<Mode>().unwrap_err().to_string();
     assert_eq!(mode, "tls: got \"yes\", need one of off, on, require");
-    std::fs::remove_dir_all(certificates).unwrap();
 }

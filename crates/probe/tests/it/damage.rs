@@ -1,7 +1,8 @@
 //! What a server sends may be damaged: that is an error or another answer, and never a panic or an endless wait.
 
 use headstack_probe::{open, Batch, Options, Pace, ProbeError};
-use headstack_testkit::noise::SplitMix;
+use headstack_testkit::damage::damage;
+use headstack_testkit::XorShift;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
@@ -118,19 +119,11 @@ fn iscsi() -> Vec<u8> {
 /// Whole sessions are understood, and damaged ones survived.
 fn survive(whole: &[u8], name: impl Fn(String) -> String + Copy, good: usize, seed: u64) {
     assert_eq!(probe(whole, name).unwrap(), good);
-    let mut noise = SplitMix(seed);
+    let mut noise = XorShift::seeded(seed);
     let mut ended = 0;
     for case in 0..headstack_testkit::cases(300) {
         let mut damaged = whole.to_vec();
-        for _ in 0..1 + noise.below(3) {
-            let at = noise.below(damaged.len() as u64) as usize;
-            match noise.below(4) {
-                0 => damaged[at] ^= 1 << noise.below(8),
-                1 => damaged[at] = noise.below(256) as u8,
-                2 => damaged.truncate(at + 1),
-                _ => drop(damaged.splice(at..at, [noise.below(256) as u8])),
-            }
-        }
+        damage(&mut damaged, 8, &[], &mut noise);
         println!("seed {seed}, case {case}");
         ended += usize::from(probe(&damaged, name).is_err());
     }

@@ -4,37 +4,25 @@ use crate::{one_by_one, reads};
 use headstack_iscsi::emulate::{Emulation, Options as Emulated};
 use headstack_iscsi::server;
 use headstack_live::emulate;
-use headstack_live::open::{self, Kept};
-use headstack_live::power::PowerLosses;
+use headstack_live::open;
 use headstack_nbd::address::Address;
 use headstack_nbd::tls::TlsOptions;
 use headstack_probe::{open, Kind, Options, Pace, Status, Target};
-use std::sync::atomic::{AtomicBool, Ordering};
+use headstack_testkit::rig::Served;
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// A drive over NBD and iSCSI.
 struct Server {
     uri: String,
     url: String,
     bytes: u64,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Served<()>,
 }
 
 impl Server {
     fn start(drive: &str, nbd: &str, speed: f64) -> Server {
-        let live = open::Options {
-            target: drive.into(),
-            system: None,
-            drive_dirs: Vec::new(),
-            seed: Some(1),
-            store: Kept::Memory,
-            speed,
-            busy: false,
-            record: None,
-            losses: PowerLosses::default(),
-        };
+        let live = open::Options { target: drive.into(), seed: Some(1), speed, ..open::Options::default() };
         let options = Emulated {
             system: emulate::Options { live, control: None, metrics: None },
             nbd: Some((Address::parse(Some(nbd), false).unwrap(), TlsOptions::default())),
@@ -43,15 +31,8 @@ impl Server {
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(&options, stop.clone()).unwrap();
         let (uri, url, bytes) = (emulation.uri().unwrap(), emulation.urls().remove(0), emulation.devices()[0].bytes);
-        let thread = std::thread::spawn(move || drop(emulation.serve().unwrap()));
-        Server { uri, url, bytes, stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
+        let thread = Served::start(stop, || drop(emulation.serve().unwrap()));
+        Server { uri, url, bytes, _thread: thread }
     }
 }
 

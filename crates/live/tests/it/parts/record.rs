@@ -5,8 +5,8 @@ use headstack_units::Time;
 
 #[test]
 fn rows_wait_for_earlier_requests_but_not_for_ever() {
-    let name = format!("headstack-record-{}.csv", std::process::id());
-    let path = std::env::temp_dir().join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.csv");
     let mut record = Record::new(&path, false).unwrap();
     let access = Access { device: 0, command: Command::Flush, hint: Hint::None, offset: 0, length: 0 };
     // The first takes too long, the third is lost, the fifth is under way at the end.
@@ -21,7 +21,6 @@ fn rows_wait_for_earlier_requests_but_not_for_ever() {
     }
     record.finish().unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::remove_file(path).unwrap();
     let mut want = "time_ns,device,lba,blocks,op,response_ns\n10,0,0,0,F,\n".to_string();
     for number in (2..=n).filter(|n| ![3, 5].contains(n)) {
         want.push_str(&format!("{number}0,0,0,0,F,3\n"));

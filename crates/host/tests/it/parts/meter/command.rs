@@ -35,12 +35,11 @@ fn a_program_that_fails_or_hangs_gives_no_reading() {
     assert!(run(&["sleep", "60"]).unwrap_err().contains("longer than 200ms"));
     assert!(run(&["/no/such/program"]).is_err());
     // A descendant that keeps the output open ends with the program's group.
-    let folder = std::env::temp_dir().join(format!("headstack-group-{}", std::process::id()));
-    let script = format!("sleep 600 & echo $! > {}; echo 5", folder.display());
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let script = format!("sleep 600 & echo $! > {}; echo 5", file.path().display());
     let error = run(&["sh", "-c", &script]).unwrap_err();
     assert!(error.contains("longer than 200ms"), "{error}");
-    let pid = std::fs::read_to_string(&folder).expect("its number");
-    let _ = std::fs::remove_file(&folder);
+    let pid = std::fs::read_to_string(file.path()).expect("its number");
     let stat = format!("/proc/{}/stat", pid.trim());
     // Nobody waits for it in a container, where it may stay as a zombie.
     let is_alive = || std::fs::read_to_string(&stat).is_ok_and(|s| !s.contains(") Z"));
