@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const HEAD: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 const BODY: &str = "up 1\n";
