@@ -39,7 +39,7 @@ pub fn blocks(spec: &DriveSpec) -> u64 {
 }
 
 /// Two drives in three are shipped ones. A change may be one that the drive refuses.
-pub fn drawn(draw: &mut SplitMix) -> Drawn {
+pub fn draw_drive(draw: &mut SplitMix) -> Drawn {
     let mut drives = shipped::drives();
     let (base, spec) = match draw.one_in(3) {
         true => {

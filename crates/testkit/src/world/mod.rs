@@ -10,7 +10,7 @@ mod run;
 mod shown;
 
 pub use deeds::Deed;
-pub use drawn::{blocks, drawn as draw_drive, Base, Drawn};
+pub use drawn::{blocks, draw_drive, Base, Drawn};
 pub use drive::{vary, vary_limits};
 pub use run::{Looks, Ran};
 
@@ -154,6 +154,8 @@ impl World {
         checks::completions(self, &plain);
         checks::course(self, &plain);
         self.looked_at(&Looks::Often(2), &plain);
+        self.looked_at(&Looks::Generally, &plain);
+        let at_once = self.looked_at(&Looks::AtOnce, &plain).at_once;
         // Also exactly when a phase begins or ends: nothing starts earlier because it was looked for.
         let bounds = plain.phases.iter().flat_map(|p| [p.from.0, p.to.0]);
         let (mut draw, n) = (SplitMix(self.seed ^ 1), 2 * plain.phases.len() as u64);
@@ -166,7 +168,7 @@ impl World {
         checks::course(self, &seen);
         assert_eq!(joined(&seen), joined(&plain), "looking changed what is done");
         checks::readings(self, &seen);
-        plain
+        Ran { at_once, ..plain }
     }
 
     /// The smallest world found that fails at the same place, and the keys of its drive that are needed for it.

@@ -16,6 +16,10 @@ pub const FLUSH: u64 = u64::MAX - 1;
 pub enum Looks<'a> {
     /// Never.
     Never,
+    /// Never, and all commands are served by the code for all kinds of units.
+    Generally,
+    /// Never, and commands are served when they arrive, where the drive can.
+    AtOnce,
     /// So often before each deed, at random times; the drive keeps no phases.
     Often(u64),
     /// At these times. Each asks for the phases, and resets what was counted.
@@ -34,6 +38,8 @@ pub struct Ran {
     pub energy: DriveEnergy,
     /// When it was looked at last, long after all work.
     pub end: u64,
+    /// Commands that were served when they arrived.
+    pub at_once: u32,
     /// The drive at the end.
     pub drive: Drive,
 }
@@ -64,6 +70,15 @@ impl Ran {
         }
     }
 
+    /// Serves a command that arrives at `now`, if the drive can before it is changed at `next`.
+    fn serves_at_once(&mut self, now: u64, deed: &Deed, next: u64) -> bool {
+        let Deed::Submit(request) = deed else { return false };
+        let served = self.drive.serve_at_once(Time(now), request, Time(next)).copied();
+        self.at_once += u32::from(served.is_some());
+        self.done.extend(served);
+        served.is_some()
+    }
+
     fn carry_out(&mut self, now: u64, deed: &Deed) {
         let (drive, at) = (&mut self.drive, Time(now));
         match deed {
@@ -92,16 +107,23 @@ impl World {
         let options = DriveOptions { seed: self.seed, ..DriveOptions::default() };
         let drive = self.design.drive(&options).expect("built before");
         let (done, phases, readings) = Default::default();
-        let mut ran = Ran { done, phases, readings, energy: DriveEnergy::default(), end: 0, drive };
+        let mut ran = Ran { done, phases, readings, energy: DriveEnergy::default(), end: 0, at_once: 0, drive };
+        if matches!(looks, Looks::Generally) {
+            ran.drive.serve_generally();
+        }
         if !matches!(looks, Looks::Often(_)) {
             ran.drive.listen(Time::ZERO);
         }
         let (mut draw, mut now) = (SplitMix(self.seed ^ 0x5eed), 0);
-        for (at, deed) in &self.deeds {
+        for (i, (at, deed)) in self.deeds.iter().enumerate() {
             looks.between(now, *at, &mut draw).into_iter().for_each(|t| ran.look(t, looks));
             now = *at;
             ran.advance(now);
-            ran.carry_out(now, deed);
+            let mut later = self.deeds[i + 1..].iter();
+            let next = later.find(|deed| !matches!(deed.1, Deed::Submit(_))).map_or(Time::NEVER.0, |deed| deed.0);
+            if !matches!(looks, Looks::AtOnce) || !ran.serves_at_once(now, deed, next) {
+                ran.carry_out(now, deed);
+            }
         }
         let mut steps = 0;
         while ran.drive.next_event() != Time::NEVER {
@@ -141,7 +163,7 @@ impl Looks<'_> {
     fn between(&self, now: u64, until: u64, draw: &mut SplitMix) -> Vec<u64> {
         match self {
             _ if until < now => Vec::new(),
-            Looks::Never => Vec::new(),
+            Looks::Never | Looks::Generally | Looks::AtOnce => Vec::new(),
             Looks::Often(n) => {
                 let mut at = now;
                 let mut later = || {
