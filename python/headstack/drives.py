@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from headstack import _bridge
+from headstack import _bridge, shipped
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -25,10 +25,7 @@ DISKSIM_SUFFIXES = (".parv", ".diskspecs", ".model")
 def drive_dirs() -> list[Path]:
     """Return the directories with drive files, in the order in which names are looked up."""
     extra = [Path(p) for p in os.environ.get("HEADSTACK_DRIVES", "").split(os.pathsep) if p]
-    here = Path(__file__).resolve().parent
-    # Installed: inside the package. In a source tree: `drives/` beside `python/`.
-    own = [here / "drives", here.parent.parent / "drives"]
-    return [d for d in [*extra, *own] if d.is_dir()]
+    return [d for d in [*extra, shipped.folder("drives")] if d.is_dir()]
 
 
 def names() -> list[str]:

@@ -1,4 +1,4 @@
-"""Pages and examples that come with the package, installed or in a source tree."""
+"""Pages, examples and drive files that come with the package, installed or in a source tree."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ _ROOT = _HERE.parent.parent
 
 
 def folder(name: str) -> Path:
-    """Return the folder ``docs`` or ``examples``.
+    """Return the folder ``docs``, ``drives`` or ``examples``.
 
     In a source tree it is that of the tree; copies that an earlier build left may be old.
 

@@ -29,6 +29,8 @@ def invoke(capsys):
 def test_the_list_has_every_file(invoke):
     listed = json.loads(invoke("drives", "--json"))["drives"]
     assert set(NAMES) <= {d["name"] for d in listed}
+    # Not of copies in the package, which an earlier build left.
+    assert drives.drive_dirs() == [ROOT / "drives"]
 
 
 #: Published, see the sources in the files: bytes, rpm, outer MB/s, ms, actuators, year.

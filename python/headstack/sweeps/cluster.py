@@ -130,8 +130,7 @@ def named_files(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 
 def _own_drive(name: str, found: Path) -> bool:
     """Return whether a drive is one of Headstack's, which each worker has."""
-    own = drives.drive_dirs()[-2:]
-    return found.stem == name and any(found.parent == d for d in own)
+    return found.stem == name and found.parent == drives.drive_dirs()[-1]
 
 
 def _located(base: Mapping[str, Any], asked: list[tuple[str, str]]) -> dict[str, Path]:

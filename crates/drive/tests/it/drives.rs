@@ -40,7 +40,7 @@ fn mean_seek_ms(spec: &DriveSpec) -> f64 {
 
 /// Sustained rate of one zone in MB/s: all tracks of a cylinder and one skew after each, or in bands as many
 /// tracks of one surface; of all assemblies together where each has surfaces of its own.
-fn sustained_mb_per_s(spec: &DriveSpec, zone: usize) -> f64 {
+pub(crate) fn sustained_mb_per_s(spec: &DriveSpec, zone: usize) -> f64 {
     let (g, z) = (&spec.geometry, &spec.geometry.zones[zone]);
     assert_eq!(g.skew_unit, SkewUnit::Turns);
     let shares = match spec.parallelism.arm_share {

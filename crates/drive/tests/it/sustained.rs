@@ -1,7 +1,8 @@
 //! Sequential transfers go at the rate that the medium gives: whatever the size, the alignment and the
 //! number of commands outstanding, and never faster.
 
-use headstack_drive::spec::{ArmShare, Destage, DriveSpec, SkewUnit};
+use crate::drives::sustained_mb_per_s;
+use headstack_drive::spec::{ArmShare, Destage, DriveSpec};
 use headstack_drive::{Command, Drive, DriveOptions, DriveRequest};
 use headstack_testkit::commands;
 use headstack_testkit::shipped;
@@ -57,15 +58,9 @@ fn track_rate(spec: &DriveSpec) -> f64 {
     bytes * g.rotation_speed.0 / 60.0
 }
 
-/// What one share's medium gives in the outer zone, bytes per second: all tracks of a cylinder, and a
-/// skew after each.
+/// What one share's medium gives in the outer zone, bytes per second: its tracks, and a skew after each.
 fn media_rate(spec: &DriveSpec) -> f64 {
-    let (g, z) = (&spec.geometry, &spec.geometry.zones[0]);
-    assert_eq!(g.skew_unit, SkewUnit::Turns);
-    let heads = f64::from(g.surfaces) / arms(spec) as f64;
-    let turns = heads + (heads - 1.0) * z.track_skew + z.cylinder_skew;
-    let bytes = heads * f64::from(z.sectors_per_track.of(0)) * g.sector_size.0 as f64;
-    bytes / (turns * 60.0 / g.rotation_speed.0)
+    sustained_mb_per_s(spec, 0) * 1e6 / arms(spec) as f64
 }
 
 /// The most that it gives to one long command: where sectors are taken in whatever order they pass, a
