@@ -68,12 +68,19 @@ class Found(NamedTuple):
     reach_s: list[tuple[float, float]]
 
 
-def find(angles: Angles, zones: list[Zone]) -> Found:
-    """Return the heads of a target, those of its first actuator if it has several."""
+def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Found:
+    """Return the heads of a target, those of its first actuator if it has several.
+
+    Args:
+        angles: of the target.
+        zones: that were surveyed.
+        until_s: time of the target at which to stop.
+
+    """
     parts = [
         [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
     ]
-    found = _find(angles, parts[0])
+    found = _find(angles, parts[0], until_s)
     if found.zones is parts[0]:
         return found._replace(zones=zones)
     count, bound = found.heads.count, 2 * angles.tolerance
@@ -85,7 +92,7 @@ def find(angles: Angles, zones: list[Zone]) -> Found:
     return found._replace(zones=[*found.zones, *rest])
 
 
-def _find(angles: Angles, zones: list[Zone]) -> Found:
+def _find(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     cycle, error_s = zones[0].cycle, angles.period.sigma_s
     if error_s > QUIET_S and zones[0].cycles == cycle[0].tracks == 1:
         raise HeadstackError(
@@ -93,13 +100,13 @@ def _find(angles: Angles, zones: list[Zone]) -> Found:
             "the skew shows; the host's scheduling or the link delays them"
         )
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
-        return _of_cylinders(angles, zones)
+        return _of_cylinders(angles, zones, until_s)
     alone = all(len(z.cycle) == 1 and z.cycles == 1 for z in zones)
     sectors = [z.cycle[0].sectors_per_track for z in zones]
     alone = alone and all(a != b for a, b in pairwise(sectors))
     if alone and (len(zones) == 1 or cycle[0].blocks > WHOLE * zones[-1].past_lba):
-        return _of_a_row(angles, zones)
-    return _of_bands(angles, zones)
+        return _of_a_row(angles, zones, until_s)
+    return _of_bands(angles, zones, until_s)
 
 
 def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int = 24) -> Place:
@@ -127,12 +134,12 @@ def _equal_s(angles: Angles) -> float:
     return max(EQUAL_S, ERRORS * angles.period.sigma_s)
 
 
-def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
+def _of_cylinders(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell the order of heads where a cylinder uses all of them in turn."""
     zone, band = zones[0], zones[0].cycle[0]
     tracks = band.tracks
     heads = Heads(tracks, "same", (0,) * tracks, tracks > 1 or zone.cycles >= 8)
-    if tracks == 1 or zone.cycles < 8:
+    if tracks == 1 or zone.cycles < 8 or angles.session.clock_s > until_s:
         return Found(zones, heads, "cylinder-major", tracks == 1, [])
     pairs = []
     for cylinder in range(0, 6, 2):
@@ -148,7 +155,7 @@ def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
     return Found(zones, heads, order, sure, [(first, last)])
 
 
-def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
+def _of_a_row(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell the heads where all skews of a zone are alike.
 
     A step to the next cylinder takes longer or shorter than a switch to the next head.
@@ -156,9 +163,10 @@ def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
     band = zones[0].cycle[0]
     row = min(MOST_HEADS + 2, band.tracks - 1)
     pairs = [(place(angles, band, 0, k), place(angles, band, 0, k + 1)) for k in range(row)]
-    heads = _spacing(_times(angles, pairs), 1, _equal_s(angles))
+    late = angles.session.clock_s > until_s
+    heads = None if late else _spacing(_times(angles, pairs), 1, _equal_s(angles))
     order = "serpentine"
-    if heads is None:
+    if heads is None and not late:
         # On one surface again after all heads: no switch of heads.
         pairs = [(place(angles, band, 0, 0), place(angles, band, 0, k)) for k in range(2, row)]
         heads, order = _spacing(_times(angles, pairs), 2, _equal_s(angles)), "cylinder-major"
@@ -166,7 +174,7 @@ def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
     found = [divided(z, count) for z in zones]
     told = Heads(count, "same", (0,) * count, heads is not None)
     if heads is not None and order == "serpentine" and count > 1:
-        return _of_cylinders(angles, found)
+        return _of_cylinders(angles, found, until_s)
     return Found(found, told, order, heads is not None, [])
 
 
@@ -205,15 +213,17 @@ def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
     return chain
 
 
-def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
+def _of_bands(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell number, order and directions of heads whose bands follow each other."""
     cycle = zones[0].cycle
     period = 1 if zones[0].cycles == 1 else len(cycle)
     chain = _chain(zones)
-    begin = _first_apart(angles, chain)
+    begin = _first_apart(angles, chain) if angles.session.clock_s < until_s else len(chain)
     reach: list[tuple[float, float]] = []
     found, equal_s, agreed = None, _equal_s(angles), False
     while not agreed and begin + len(reach) < len(chain) and len(reach) < MOST:
+        if angles.session.clock_s > until_s:
+            break
         reach += _reached(angles, chain, begin + len(reach), AT_ONCE)
         nearest = np.array(reach).min(axis=1)
         before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
@@ -224,7 +234,8 @@ def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
     heads, order = found
     ways = _directions(reach, begin, heads, order, equal_s)
     for around in FURTHER:
-        if all(ways) or (around + 1) * heads > len(chain):
+        late = angles.session.clock_s > until_s
+        if late or all(ways) or (around + 1) * heads > len(chain):
             break
         # Far enough for a step over a band's width not to be hidden by the switch of heads.
         more = _reached(angles, chain, around * heads, heads)
