@@ -4,11 +4,14 @@ import re
 import subprocess
 import sys
 import time
+from bisect import bisect_right
+from collections.abc import Container
 
+import probe_oracle as oracle
 import pytest
 from conftest import command
 
-from headstack import _core, probe
+from headstack import _core, drives, probe
 from headstack.errors import HeadstackError
 from headstack.probe import log, plan, session
 
@@ -85,7 +88,7 @@ def test_ends_of_tracks_and_late_reads_are_no_second_drive(disturbed, seeds, mon
 class Failing:
     """A drive of which a part of the reads fail."""
 
-    def __init__(self, bad: range) -> None:
+    def __init__(self, bad: Container[int]) -> None:
         self.core = _core.ProbeTarget.open("sim:wd-re3-2009", lateness_s=15e-6, seed=1)
         self.described, self.bad = self.core.described, bad
 
@@ -94,10 +97,20 @@ class Failing:
         return issued, done, [s or int(a in self.bad) for a, s in zip(lba, status, strict=True)]
 
 
-@pytest.mark.parametrize("past", [4096, 1 << 40])
-def test_reads_that_fail_end_a_probe_in_words(past):
+class Head:
+    """The addresses of a head, by the rules of the layout."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.runs = number, oracle.runs(dict(drives.load("wd-re3-2009")))
+
+    def __contains__(self, lba: int) -> bool:
+        return self.runs[bisect_right(self.runs, (lba, 1 << 40)) - 1].head == self.number
+
+
+@pytest.mark.parametrize("bad", [range(4096), range(1 << 40), Head(0), Head(3)])
+def test_reads_that_fail_end_a_probe_in_words(bad):
     with pytest.raises(HeadstackError, match="reads failed"):
-        plan.run(live(Failing(range(past))), 60.0, (), None)
+        plan.run(live(Failing(bad)), 60.0, (), None)
 
 
 def test_places_that_fail_are_passed_over():

@@ -52,6 +52,9 @@ LEAST_S = {
     "buffer": 47.0,
 }
 
+#: Share of late reads from which on they may be why the file is off its target.
+NOISY = 0.05
+
 #: Visits of known addresses at the end, over which the turn is exact.
 LAST_VISITS = 24
 
@@ -369,6 +372,11 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             mean_s=mean,
             host=found.host,
             count=replay.affordable(clock.budget_s - session.clock_s, mean),
+        )
+    if probed.replay.off > replay.FAR:
+        why = "too noisy: " if max(probed.period.disturbed, found.curve.disturbed) > NOISY else ""
+        probed.notes.append(
+            f"{why}in a mixed load the file is {probed.replay.off:.0%} of the mean off the target"
         )
 
 
