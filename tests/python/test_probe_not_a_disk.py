@@ -1,5 +1,6 @@
 """What is no single disk is told, with the reason, and nothing is written."""
 
+import random
 import re
 import subprocess
 import sys
@@ -117,6 +118,40 @@ def test_places_that_fail_are_passed_over():
     probed = plan.run(live(Failing(range(0, 1 << 40, 97))), 60.0, (), None)
     assert probed.geometry.heads == 6
     assert any("reads failed" in note for note in probed.notes)
+
+
+class Slow(Failing):
+    """A drive of which a share of the reads take 300 ms more."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__(())
+        self.share, self.random = share, random.Random(2)
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+    def read(self, lba, blocks, wait_s=0.0, **options):
+        if options.get("together"):
+            return self.core.read(lba, blocks, **options)
+        waits = [wait_s] * len(lba) if isinstance(wait_s, float) else wait_s
+        answer = ([], [], [])
+        for address, wait in zip(lba, waits, strict=True):
+            for times, (time_ns,) in zip(
+                answer, self.core.read([address], blocks, wait_s=wait, **options), strict=True
+            ):
+                times.append(time_ns)
+            if self.random.random() < self.share:
+                self.core.sleep(0.3)
+                answer[1][-1] += 300_000_000
+        return answer
+
+
+def test_slow_reads_make_no_wrong_turnaround():
+    """They leave no time for the inner zones, whose angles are then not known."""
+    probed = plan.run(live(Slow(0.05)), 90.0, ("seek",), None)
+    found = probed.found.curve.turnaround
+    # Overhead 0.1 ms, a sector of 512 bytes, and the usual lateness.
+    assert found.value == pytest.approx(0.135e-3, abs=30e-6), found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
