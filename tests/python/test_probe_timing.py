@@ -11,7 +11,7 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek
+from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek, timing
 from headstack.probe.plan import Probed
 
 TURN = 60 / 7199.6
@@ -175,7 +175,7 @@ def test_a_file_that_is_far_off_its_drive_is_said_to_be(
         plan._replay(session, probed, plan._Clock(session, 60.0, None))
     (note,) = probed.notes
     assert note.endswith("of the mean off the target")
-    assert note.startswith("too noisy: ") == (late > plan.NOISY)
+    assert note.startswith("too noisy: ") == (late > timing.NOISY)
 
 
 def test_differences_are_told_by_what_they_mean() -> None:

@@ -52,9 +52,6 @@ LEAST_S = {
     "buffer": 47.0,
 }
 
-#: Share of late reads from which on they may be why the file is off its target.
-NOISY = 0.05
-
 #: Visits of known addresses at the end, over which the turn is exact.
 LAST_VISITS = 24
 
@@ -354,7 +351,7 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
 
 
 def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
-    from . import drive_file, replay
+    from . import drive_file, replay, timing
 
     clock.begin("replay", f"{probed.geometry.heads} heads")
     found = probed.found
@@ -374,7 +371,8 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             count=replay.affordable(clock.budget_s - session.clock_s, mean),
         )
     if probed.replay.off > replay.FAR:
-        why = "too noisy: " if max(probed.period.disturbed, found.curve.disturbed) > NOISY else ""
+        late = max(probed.period.disturbed, found.curve.disturbed)
+        why = "too noisy: " if late > timing.NOISY else ""
         probed.notes.append(
             f"{why}in a mixed load the file is {probed.replay.off:.0%} of the mean off the target"
         )

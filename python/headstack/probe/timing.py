@@ -20,8 +20,8 @@ Ints = NDArray[np.int64]
 #: From this share of the usual time on, the buffer is measured in full.
 _LONG = 0.4
 
-#: From this share of late reads on, another client is looked for.
-_NOISY = 0.05
+#: From this share of late reads on, another client is looked for, and may be why a file is off.
+NOISY = 0.05
 
 #: Further random reads by which it is found, and how much less the misfit with it must be.
 _MORE, _CLEARLY = 5000, 0.7
@@ -209,7 +209,7 @@ def _host(session: Any, found: Found, more: int) -> replay.Host:
     """
     curve, alone = found.curve, found.curve.alone
     plain = replay.Host(curve.lateness_s, curve.disturbed)
-    if alone is None or curve.disturbed < _NOISY or not more:
+    if alone is None or curve.disturbed < NOISY or not more:
         return plain
     loads = [alone, seek.random_reads(session, session.rng("host"), more)]
     block = sector_blocks_of(found.described)
