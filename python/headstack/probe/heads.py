@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headstack.errors import HeadstackError
+
 from .angle import Angles
 from .bands import Band
 from .geometry import MOST_HEADS, Heads
@@ -26,8 +28,9 @@ from .zones import Zone, divided, regrouped
 
 Floats = NDArray[np.float64]
 
-#: Times to reach a track that differ by less are equal, in s, and trials for each.
-EQUAL_S, TRIALS = 40e-6, 16
+#: Times to reach a track that differ by less are equal, in s and in errors of one read; trials for
+#: each, and the error of a read, s, above which there are more of them, at most so many times.
+EQUAL_S, ERRORS, TRIALS, QUIET_S, MOST_TRIALS = 40e-6, 1.5, 16, 30e-6, 4.0
 
 #: Bands that are measured at once, and in all, and numbers of the first one.
 AT_ONCE, MOST = 6, 48
@@ -65,12 +68,19 @@ class Found(NamedTuple):
     reach_s: list[tuple[float, float]]
 
 
-def find(angles: Angles, zones: list[Zone]) -> Found:
-    """Return the heads of a target, those of its first actuator if it has several."""
+def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Found:
+    """Return the heads of a target, those of its first actuator if it has several.
+
+    Args:
+        angles: of the target.
+        zones: that were surveyed.
+        until_s: time of the target at which to stop.
+
+    """
     parts = [
         [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
     ]
-    found = _find(angles, parts[0])
+    found = _find(angles, parts[0], until_s)
     if found.zones is parts[0]:
         return found._replace(zones=zones)
     count, bound = found.heads.count, 2 * angles.tolerance
@@ -82,16 +92,21 @@ def find(angles: Angles, zones: list[Zone]) -> Found:
     return found._replace(zones=[*found.zones, *rest])
 
 
-def _find(angles: Angles, zones: list[Zone]) -> Found:
-    cycle = zones[0].cycle
+def _find(angles: Angles, zones: list[Zone], until_s: float) -> Found:
+    cycle, error_s = zones[0].cycle, angles.period.sigma_s
+    if error_s > QUIET_S and zones[0].cycles == cycle[0].tracks == 1:
+        raise HeadstackError(
+            f"probe: too noisy: ends of reads are off by {error_s * 1e6:.0f} us, need less than "
+            "the skew shows; the host's scheduling or the link delays them"
+        )
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
-        return _of_cylinders(angles, zones)
+        return _of_cylinders(angles, zones, until_s)
     alone = all(len(z.cycle) == 1 and z.cycles == 1 for z in zones)
     sectors = [z.cycle[0].sectors_per_track for z in zones]
     alone = alone and all(a != b for a, b in pairwise(sectors))
     if alone and (len(zones) == 1 or cycle[0].blocks > WHOLE * zones[-1].past_lba):
-        return _of_a_row(angles, zones)
-    return _of_bands(angles, zones)
+        return _of_a_row(angles, zones, until_s)
+    return _of_bands(angles, zones, until_s)
 
 
 def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int = 24) -> Place:
@@ -106,19 +121,25 @@ def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int =
 def _times(angles: Angles, pairs: list[tuple[Place, Place]], trials: int = TRIALS) -> Floats:
     """Return the least times between places, the mean of both ways by their intervals, s."""
     test = Bisection(angles.session, angles.period.turn_s, "heads", pairs, angles.period.disturbed)
-    # Reads that wait for others tell nothing.
-    values = test.run(round(trials * (1 + 3 * angles.period.disturbed))).values()
+    # Reads that wait for others tell nothing, late ones less.
+    more = min(MOST_TRIALS, max(1.0, angles.period.sigma_s / QUIET_S))
+    values = test.run(round(trials * more * (1 + 3 * angles.period.disturbed))).values()
     found = np.array([[v.value for v in both] for both in values])
     weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
     return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
 
 
-def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
+def _equal_s(angles: Angles) -> float:
+    """Return by how much equal times may differ, s."""
+    return max(EQUAL_S, ERRORS * angles.period.sigma_s)
+
+
+def _of_cylinders(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell the order of heads where a cylinder uses all of them in turn."""
     zone, band = zones[0], zones[0].cycle[0]
     tracks = band.tracks
-    heads = Heads(tracks, "same", (0,) * tracks)
-    if tracks == 1 or zone.cycles < 8:
+    heads = Heads(tracks, "same", (0,) * tracks, tracks > 1 or zone.cycles >= 8)
+    if tracks == 1 or zone.cycles < 8 or angles.session.clock_s > until_s:
         return Found(zones, heads, "cylinder-major", tracks == 1, [])
     pairs = []
     for cylinder in range(0, 6, 2):
@@ -129,12 +150,12 @@ def _of_cylinders(angles: Angles, zones: list[Zone]) -> Found:
     times = _times(angles, pairs)
     first, last = float(np.median(times[::2])), float(np.median(times[1::2]))
     apart = times[::2] - times[1::2]
-    sure = abs(first - last) > EQUAL_S and abs(float(np.sign(apart).sum())) == len(apart)
+    sure = abs(first - last) > _equal_s(angles) and abs(float(np.sign(apart).sum())) == len(apart)
     order = "cylinder-major" if sure and first < last else "serpentine"
     return Found(zones, heads, order, sure, [(first, last)])
 
 
-def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
+def _of_a_row(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell the heads where all skews of a zone are alike.
 
     A step to the next cylinder takes longer or shorter than a switch to the next head.
@@ -142,40 +163,42 @@ def _of_a_row(angles: Angles, zones: list[Zone]) -> Found:
     band = zones[0].cycle[0]
     row = min(MOST_HEADS + 2, band.tracks - 1)
     pairs = [(place(angles, band, 0, k), place(angles, band, 0, k + 1)) for k in range(row)]
-    heads = _spacing(_times(angles, pairs), 1)
+    late = angles.session.clock_s > until_s
+    heads = None if late else _spacing(_times(angles, pairs), 1, _equal_s(angles))
     order = "serpentine"
-    if heads is None:
+    if heads is None and not late:
         # On one surface again after all heads: no switch of heads.
         pairs = [(place(angles, band, 0, 0), place(angles, band, 0, k)) for k in range(2, row)]
-        heads, order = _spacing(_times(angles, pairs), 2), "cylinder-major"
+        heads, order = _spacing(_times(angles, pairs), 2, _equal_s(angles)), "cylinder-major"
     count = heads or 1
     found = [divided(z, count) for z in zones]
     told = Heads(count, "same", (0,) * count, heads is not None)
     if heads is not None and order == "serpentine" and count > 1:
-        return _of_cylinders(angles, found)
+        return _of_cylinders(angles, found, until_s)
     return Found(found, told, order, heads is not None, [])
 
 
-def _spacing(times_s: Floats, first: int) -> int | None:
+def _spacing(times_s: Floats, first: int, equal_s: float) -> int | None:
     """Return the heads if every so many steps take longer or shorter than the others.
 
     Args:
         times_s: of steps.
         first: number of the first one.
+        equal_s: by how much equal times may differ.
 
     """
     number = first + np.arange(len(times_s))
     for heads in range(2, min(MOST_HEADS, len(times_s) // 2) + 1):
         on, off = times_s[number % heads == 0], times_s[number % heads != 0]
         apart = abs(float(np.median(on) - np.median(off)))
-        if apart > EQUAL_S and _alike(on, OUTLIERS) and _alike(off, OUTLIERS):
+        if apart > equal_s and _alike(on, equal_s) and _alike(off, equal_s):
             return heads
     return None
 
 
-def _alike(times_s: Floats, outliers: float) -> bool:
+def _alike(times_s: Floats, equal_s: float) -> bool:
     """Tell whether times are equal but for a share of them."""
-    return bool(np.mean(np.abs(times_s - np.median(times_s)) > EQUAL_S) <= outliers)
+    return bool(np.mean(np.abs(times_s - np.median(times_s)) > equal_s) <= OUTLIERS)
 
 
 def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
@@ -190,28 +213,33 @@ def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
     return chain
 
 
-def _of_bands(angles: Angles, zones: list[Zone]) -> Found:
+def _of_bands(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     """Tell number, order and directions of heads whose bands follow each other."""
     cycle = zones[0].cycle
     period = 1 if zones[0].cycles == 1 else len(cycle)
     chain = _chain(zones)
-    begin = _first_apart(angles, chain)
+    begin = _first_apart(angles, chain) if angles.session.clock_s < until_s else len(chain)
     reach: list[tuple[float, float]] = []
-    found = None
-    while found is None and begin + len(reach) < len(chain) and len(reach) < MOST:
+    found, equal_s, agreed = None, _equal_s(angles), False
+    while not agreed and begin + len(reach) < len(chain) and len(reach) < MOST:
+        if angles.session.clock_s > until_s:
+            break
         reach += _reached(angles, chain, begin + len(reach), AT_ONCE)
         nearest = np.array(reach).min(axis=1)
-        found = _count(nearest, begin, period, _mirrored(zones[0]))
-    if found is None:
+        before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
+        # Late reads might agree by chance, but not twice.
+        agreed = found is not None and (equal_s == EQUAL_S or found == before)
+    if found is None or not agreed:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found
-    ways = _directions(reach, begin, heads, order)
+    ways = _directions(reach, begin, heads, order, equal_s)
     for around in FURTHER:
-        if all(ways) or (around + 1) * heads > len(chain):
+        late = angles.session.clock_s > until_s
+        if late or all(ways) or (around + 1) * heads > len(chain):
             break
         # Far enough for a step over a band's width not to be hidden by the switch of heads.
         more = _reached(angles, chain, around * heads, heads)
-        found_there = _directions(more, around * heads, heads, order)
+        found_there = _directions(more, around * heads, heads, order, equal_s)
         ways = tuple(a or b for a, b in zip(ways, found_there, strict=True))
     grouped = regrouped(zones, heads, 2 * angles.tolerance)
     return Found(grouped, Heads(heads, order, ways), "adaptive", True, reach)
@@ -226,7 +254,7 @@ def _first_apart(angles: Angles, chain: list[tuple[Band, int]]) -> int:
         if begin + AT_ONCE > len(chain):
             break
         times = np.array(_reached(angles, chain, begin, 3))
-        if float(np.median(np.abs(times[:, 0] - times[:, 1]))) > 1.5 * EQUAL_S:
+        if float(np.median(np.abs(times[:, 0] - times[:, 1]))) > 1.5 * _equal_s(angles):
             return begin
     return BEGINS[0]
 
@@ -244,14 +272,14 @@ def _reached(
 
 
 def _directions(
-    reach: list[tuple[float, float]], begin: int, heads: int, order: str
+    reach: list[tuple[float, float]], begin: int, heads: int, order: str, equal_s: float
 ) -> tuple[int, ...]:
     """Return the direction of each head, the first one's being inward."""
     votes = np.zeros(heads)
     for i, (first, last) in enumerate(reach):
         around, at = divmod(begin + i, heads)
         head = heads - 1 - at if order == "alternate" and around % 2 else at
-        if abs(last - first) > EQUAL_S:
+        if abs(last - first) > equal_s:
             votes[head] += 1 if last > first else -1
     votes[0] = 1
     return tuple(int(v) for v in np.sign(votes))
@@ -263,48 +291,50 @@ def _mirrored(zone: Zone) -> bool:
     return len(shapes) % 2 == 0 and shapes == shapes[::-1]
 
 
-def _count(nearest_s: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[int, str] | None:
+def _count(nearest: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[int, str] | None:
     """Return heads and order for which bands of equal radius take equally long; None: not yet.
 
     Args:
-        nearest_s: least times to the nearer end of successive bands.
+        nearest: least times to the nearer end of successive bands, by what equal ones may differ.
         begin: number of the first of these bands.
         cycle: bands after which sectors and skews repeat.
         mirrored: whether the second half of the cycle is the first one backwards.
 
     """
-    band = begin + np.arange(len(nearest_s))
+    band = begin + np.arange(len(nearest))
     tried = [(cycle * k, "same") for k in range(1, MOST_HEADS // cycle + 1)]
     if mirrored and cycle > 1:
         tried.append((cycle // 2, "alternate"))
     # That all have equal radius, so that nothing is told.
-    found = [(_misfit(nearest_s, np.zeros(len(nearest_s))) - CLEAR, 0, "")]
+    found = [(_misfit(nearest, np.zeros(len(nearest))) - CLEAR, 0, "")]
     for heads, order in tried:
         around, at = np.divmod(band, heads)
         turned = (order == "alternate") & (around % 2 == 1)
         same = np.where(turned, at == heads - 1, at == 0).astype(bool)
-        fits = min(_misfit(nearest_s, around), _dips(nearest_s, same, around))
+        fits = min(_misfit(nearest, around), _dips(nearest, same, around))
         found.append((fits, heads, order))
     best, *others = sorted(found)
     clear = all(o[0] > best[0] + CLEAR for o in others)
     # The next bands must have been seen too, or another number may fit as well.
-    return best[1:] if clear and best[1] > 0 and best[1] + 3 <= len(nearest_s) else None
+    return best[1:] if clear and best[1] > 0 and best[1] + 3 <= len(nearest) else None
 
 
-def _dips(times_s: Floats, same: NDArray[np.bool_], around: Floats) -> float:
+def _dips(times: Floats, same: NDArray[np.bool_], around: Floats) -> float:
     """Return the misfit if only the first head's own bands differ from all others.
 
     A head is at its next band sooner than the others if a switch takes longer than that.
     """
-    lower = np.median(times_s) - times_s[same] > EQUAL_S
+    lower = np.median(times) - times[same] > 1
     if lower.sum() < 2 or same.all():
         return float("inf")
-    others = _misfit(times_s[~same], np.zeros(int((~same).sum())))
+    others = _misfit(times[~same], np.zeros(int((~same).sum())))
     return others + DIP * len(np.unique(around[same]))
 
 
-def _misfit(times_s: Floats, groups: Floats) -> float:
-    """Return how badly times are equal within groups; each group costs as well."""
+def _misfit(times: Floats, groups: Floats) -> float:
+    """Return how badly times are equal within groups, and later ones less; each group costs too."""
     values = np.unique(groups)
-    off = [times_s[groups == g] - np.median(times_s[groups == g]) for g in values]
-    return float(np.minimum(np.abs(np.concatenate(off)) / EQUAL_S, 1).sum()) + GROUP * len(values)
+    each = np.array([np.median(times[groups == g]) for g in values])
+    off = np.abs(times - each[np.searchsorted(values, groups)])
+    shorter = np.maximum(-np.diff(each), 0)
+    return float(np.minimum(np.concatenate([off, shorter]), 1).sum()) + GROUP * len(values)

@@ -306,4 +306,7 @@ def _why_no_period(sectors: NDArray[np.int64], taken: Floats, agreed: float) -> 
     text = f"no rotating disk: only {agreed:.0%} of revisits are whole turns apart, and times "
     if not r * r > 0.05:
         return text + "do not depend on the distance: several drives, or a delay without a disk"
-    return text + "grow with the distance: an arm without rotation, or several drives"
+    return (
+        text
+        + "grow with the distance: an arm without rotation, several drives, or a host that is late"
+    )

@@ -34,6 +34,13 @@ STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "replay")
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
 ZONES_SHARE, LATER_S = 0.45, 520.0
 
+#: Seconds that the search for heads leaves, but for at least a share of the time.
+LEFT_S, HEADS_SHARE = 12.0, 0.65
+
+#: In a short probe the seconds of a distance of seeks, those of the random reads that judge them,
+#: and the fewest distances.
+DISTANCE_S, HELD_OUT_S, FEWEST = 0.6, 3.0, 5
+
 #: Steps in the order in which short probes have them, and the least seconds of each.
 LEAST_S = {
     "seek": 22.0,
@@ -250,7 +257,8 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
             "follow a track, as behind RAID or a mapped volume"
         )
     clock.begin("heads", f"{len(zones)} zones")
-    heads = head_order.find(angles, zones)
+    until_s = max(budget_s * HEADS_SHARE, budget_s - LEFT_S)
+    heads = head_order.find(angles, zones, until_s)
     geometry = Geometry(
         heads.zones,
         heads.heads,
@@ -260,7 +268,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
         session.ranges,
     )
     probed = Probed(dict(session.described), period, angles, geometry, heads)
-    probed.notes += _unknown(probed, session)
+    probed.notes += _unknown(probed, session, late=session.clock_s > until_s)
     steps, late = _in_time(steps, budget_s - session.clock_s)
     if late:
         probed.notes.append(f"left out for lack of time: {', '.join(late)}")
@@ -337,12 +345,13 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
         probed.period.disturbed,
         steps=steps,
         scale=scale,
+        distances=max(FEWEST, int((left - HELD_OUT_S) / DISTANCE_S)),
         told=lambda step: clock.begin(step, f"{probed.geometry.heads} heads"),
     )
 
 
 def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
-    from . import drive_file, replay
+    from . import drive_file, replay, timing
 
     clock.begin("replay", f"{probed.geometry.heads} heads")
     found = probed.found
@@ -361,9 +370,15 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             host=found.host,
             count=replay.affordable(clock.budget_s - session.clock_s, mean),
         )
+    if probed.replay.off > replay.FAR:
+        late = max(probed.period.disturbed, found.curve.disturbed)
+        why = "too noisy: " if late > timing.NOISY else ""
+        probed.notes.append(
+            f"{why}in a mixed load the file is {probed.replay.off:.0%} of the mean off the target"
+        )
 
 
-def _unknown(probed: Probed, session: Session) -> list[str]:
+def _unknown(probed: Probed, session: Session, *, late: bool) -> list[str]:
     """Return what stays unknown of the geometry, and why."""
     g, notes = probed.geometry, []
     reached = sum(z.past_lba - z.first_lba for z in g.found if z.whole)
@@ -374,12 +389,11 @@ def _unknown(probed: Probed, session: Session) -> list[str]:
             "some places of them stand for zones"
         )
     if not probed.heads.heads.measured:
-        notes.append("the number of heads is not identifiable: all of them look alike")
+        why = "budget" if late else "all of them look alike"
+        notes.append(f"the number of heads is not identifiable: {why}")
     elif not probed.heads.sure:
-        notes.append(
-            "cylinder-major and serpentine look alike: a head switch takes as long as a step to "
-            "the next cylinder"
-        )
+        why = "a head switch takes as long as a step to the next cylinder"
+        notes.append(f"cylinder-major and serpentine look alike: {'budget' if late else why}")
     if not all(probed.heads.heads.directions):
         notes.append("directions of heads are not identifiable")
     if not g.order_told:

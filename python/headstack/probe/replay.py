@@ -12,6 +12,7 @@ measured mean.
 No number of the file was fitted to these reads.
 """
 
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,9 @@ _RUNS = 4
 #: Load of the open replay, as a share of what the drive does at depth 1.
 _LOAD = 0.45
 
+#: Share of the mean by which a file may be off without a note.
+FAR = 0.10
+
 
 class Replay(NamedTuple):
     """Demerits as shares of the measured mean.
@@ -57,6 +61,12 @@ class Replay(NamedTuple):
     chance: tuple[float, float]
     measured_s: tuple[Floats, Floats]
     simulated_s: tuple[Floats, Floats]
+
+    @property
+    def off(self) -> float:
+        """The worse demerit without what runs of the file have against each other."""
+        both = zip((self.closed, self.open), self.chance, strict=True)
+        return max(math.sqrt(max(0.0, float(v.value) ** 2 - c**2)) for v, c in both)
 
 
 class Trace(NamedTuple):

@@ -145,9 +145,12 @@ def pairs(
     The first pair of each edge is of one track.
     """
     everywhere = located(geometry, sampled(session, rng, SAMPLED))
+    # Sectors of tracks that were not followed are near those of others: angles would be off.
+    unknown = np.where(geometry.locate(everywhere.lbas).known, 0.0, np.inf)
     chosen = []
     for inside, edge in ((False, 0.02), (True, 0.98)):
-        starts = np.argsort(np.abs(everywhere.cylinders - edge * geometry.cylinders), kind="stable")
+        away = np.abs(everywhere.cylinders - edge * geometry.cylinders) + unknown
+        starts = np.argsort(away, kind="stable")
         lba = int(everywhere.lbas[starts[0]])
         chosen.append((lba, lba, inside))
         wanted = np.unique(np.rint(np.geomspace(1, 0.96 * geometry.cylinders, distances)))

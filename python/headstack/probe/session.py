@@ -24,7 +24,7 @@ EVICTING, MOST_EVICTING, _FAR, STEPS = 40, 320, 6000, 12
 
 
 #: Reads in a row that may fail.
-MOST_FAILED = 50
+MOST_IN_A_ROW = 50
 
 
 class Answer(NamedTuple):
@@ -236,9 +236,9 @@ class Session:
             good = np.flatnonzero(answer.status == 0)
             in_a_row = len(call["lba"]) - 1 - good[-1] if len(good) else len(call["lba"])
             self._in_a_row = int(in_a_row) + (0 if len(good) else self._in_a_row)
-            if self._in_a_row > MOST_FAILED:
+            if self._in_a_row > MOST_IN_A_ROW:
                 raise HeadstackError(
                     f"probe: the last {self._in_a_row} reads failed, that of block "
-                    f"{call['lba'][-1]} too, need at most {MOST_FAILED}"
+                    f"{call['lba'][-1]} too, need at most {MOST_IN_A_ROW}"
                 )
             self.failed += [int(call["lba"][i]) for i in wrong]

@@ -20,8 +20,8 @@ Ints = NDArray[np.int64]
 #: From this share of the usual time on, the buffer is measured in full.
 _LONG = 0.4
 
-#: From this share of late reads on, another client is looked for.
-_NOISY = 0.05
+#: From this share of late reads on, another client is looked for, and may be why a file is off.
+NOISY = 0.05
 
 #: Further random reads by which it is found, and how much less the misfit with it must be.
 _MORE, _CLEARLY = 5000, 0.7
@@ -41,6 +41,7 @@ def measure(
     *,
     steps: Collection[str] = STEPS,
     scale: float = 1.0,
+    distances: int = seek.DISTANCES,
     told: Callable[[str], None] | None = None,
 ) -> Found:
     """Measure times on a target of known geometry.
@@ -52,6 +53,7 @@ def measure(
         disturbed: share of reads that end late for other reasons.
         steps: names of `STEPS`.
         scale: factor on the repeats, for probes of less or more time.
+        distances: most of the seek table.
         told: called with the name of each step as it begins.
 
     """
@@ -70,7 +72,7 @@ def measure(
     begins("seek")
     curve = seek.measure(
         session, geometry, float(turn.value), session.rng("seek"), disturbed=disturbed,
-        trials=max(12, round(seek.TRIALS * scale)),
+        trials=max(12, round(seek.TRIALS * scale)), distances=min(distances, seek.DISTANCES),
         held_out=max(200, round(seek.HELD_OUT * scale)),
         reserve_s=_RESERVE_S * scale if scale >= _LONG else 0.0,
     )  # fmt: skip
@@ -81,7 +83,8 @@ def measure(
     sector_turns = float(np.mean(1 / np.asarray(at.sectors_per_track)))
     turn = measured((curve.turn_s, *_moved(turn, curve.turn_s)), turn.reads, turn.step, "s")
     found = Found(whole.described, turn, table, origins, sector_turns, curve, actuators=arms)
-    found.host = _host(session, found, max(200, round(_MORE * scale)))
+    brief = distances < seek.DISTANCES
+    found.host = _host(session, found, 0 if brief else max(200, round(_MORE * scale)))
     if begins("switches"):
         found.switches = switches.measure(
             session, geometry, curve, session.rng("switches"), disturbed=disturbed
@@ -206,7 +209,7 @@ def _host(session: Any, found: Found, more: int) -> replay.Host:
     """
     curve, alone = found.curve, found.curve.alone
     plain = replay.Host(curve.lateness_s, curve.disturbed)
-    if alone is None or curve.disturbed < _NOISY:
+    if alone is None or curve.disturbed < NOISY or not more:
         return plain
     loads = [alone, seek.random_reads(session, session.rng("host"), more)]
     block = sector_blocks_of(found.described)

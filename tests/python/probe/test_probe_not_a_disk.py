@@ -1,14 +1,18 @@
 """What is no single disk is told, with the reason, and nothing is written."""
 
+import random
 import re
 import subprocess
 import sys
 import time
+from bisect import bisect_right
+from collections.abc import Container
 
+import probe_oracle as oracle
 import pytest
 from conftest import command
 
-from headstack import _core, probe
+from headstack import _core, drives, probe
 from headstack.errors import HeadstackError
 from headstack.probe import log, plan, session
 
@@ -85,7 +89,7 @@ def test_ends_of_tracks_and_late_reads_are_no_second_drive(disturbed, seeds, mon
 class Failing:
     """A drive of which a part of the reads fail."""
 
-    def __init__(self, bad: range) -> None:
+    def __init__(self, bad: Container[int]) -> None:
         self.core = _core.ProbeTarget.open("sim:wd-re3-2009", lateness_s=15e-6, seed=1)
         self.described, self.bad = self.core.described, bad
 
@@ -94,16 +98,60 @@ class Failing:
         return issued, done, [s or int(a in self.bad) for a, s in zip(lba, status, strict=True)]
 
 
-@pytest.mark.parametrize("past", [4096, 1 << 40])
-def test_reads_that_fail_end_a_probe_in_words(past):
+class Head:
+    """The addresses of a head, by the rules of the layout."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.runs = number, oracle.runs(dict(drives.load("wd-re3-2009")))
+
+    def __contains__(self, lba: int) -> bool:
+        return self.runs[bisect_right(self.runs, (lba, 1 << 40)) - 1].head == self.number
+
+
+@pytest.mark.parametrize("bad", [range(4096), range(1 << 40), Head(0), Head(3)])
+def test_reads_that_fail_end_a_probe_in_words(bad):
     with pytest.raises(HeadstackError, match="reads failed"):
-        plan.run(live(Failing(range(past))), 60.0, (), None)
+        plan.run(live(Failing(bad)), 60.0, (), None)
 
 
 def test_places_that_fail_are_passed_over():
     probed = plan.run(live(Failing(range(0, 1 << 40, 97))), 60.0, (), None)
     assert probed.geometry.heads == 6
     assert any("reads failed" in note for note in probed.notes)
+
+
+class Slow(Failing):
+    """A drive of which a share of the reads take 300 ms more."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__(())
+        self.share, self.random = share, random.Random(2)
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+    def read(self, lba, blocks, wait_s=0.0, **options):
+        if options.get("together"):
+            return self.core.read(lba, blocks, **options)
+        waits = [wait_s] * len(lba) if isinstance(wait_s, float) else wait_s
+        answer = ([], [], [])
+        for address, wait in zip(lba, waits, strict=True):
+            for times, (time_ns,) in zip(
+                answer, self.core.read([address], blocks, wait_s=wait, **options), strict=True
+            ):
+                times.append(time_ns)
+            if self.random.random() < self.share:
+                self.core.sleep(0.3)
+                answer[1][-1] += 300_000_000
+        return answer
+
+
+def test_slow_reads_make_no_wrong_turnaround():
+    """They leave no time for the inner zones, whose angles are then not known."""
+    probed = plan.run(live(Slow(0.05)), 90.0, ("seek",), None)
+    found = probed.found.curve.turnaround
+    # Overhead 0.1 ms, a sector of 512 bytes, and the usual lateness.
+    assert found.value == pytest.approx(0.135e-3, abs=30e-6), found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import actuators, buffer, compare, idle, queue, seek
+from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek, timing
 from headstack.probe.plan import Probed
 
 TURN = 60 / 7199.6
@@ -156,6 +157,25 @@ def test_the_recovered_file_is_the_drive(whole: Probed, tmp_path: Path) -> None:
     assert "# declared" in text
     assert "points = [  # measured: +-" in text
     assert "nearest formula" in text
+
+
+@pytest.mark.parametrize("late", [0.02, 0.2])
+def test_a_file_that_is_far_off_its_drive_is_said_to_be(
+    late: float, whole: Probed, tmp_path: Path
+) -> None:
+    """Seeks of twice the time: that is found by the replay, and other requests may be why."""
+    assert whole.replay is not None
+    assert "off the target" not in " ".join(whole.notes)
+    assert whole.found is not None
+    curve = whole.found.curve
+    table = tuple((d, replace(v, value=2 * float(v.value))) for d, v in curve.table)
+    slow = replace(whole.found, curve=replace(curve, table=table, formula={}, disturbed=late))
+    probed = replace(whole, found=slow, notes=[])
+    with probe.opened(target(tmp_path, spec()), "15 us", late, 0.0, 5) as session:
+        plan._replay(session, probed, plan._Clock(session, 60.0, None))
+    (note,) = probed.notes
+    assert note.endswith("of the mean off the target")
+    assert note.startswith("too noisy: ") == (late > timing.NOISY)
 
 
 def test_differences_are_told_by_what_they_mean() -> None:
