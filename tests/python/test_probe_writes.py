@@ -62,7 +62,7 @@ def test_settling_and_the_write_cache_are_found(number, tmp_path):
     found = headstack.probe(
         oracle.written(spec, tmp_path),
         budget="180 s", steps=["writes", "buffer"] if cached else ["writes"], seed=SEED,
-        lateness="15 us", disturbed=0.02, allow_writes="80000+262144",
+        lateness="15 us", disturbed=0.02, allow_writes="80000+262144", log=tmp_path / "log",
     )  # fmt: skip
     wrote = found.found.writes
     assert float(wrote.settle.value) * 1e3 == pytest.approx(settle, abs=0.03), (SEED, spec)
@@ -75,6 +75,8 @@ def test_settling_and_the_write_cache_are_found(number, tmp_path):
     mine = tomllib.loads(found.write_drive(out).read_text())
     assert oracle._ms(mine["positioning"]["write_settle"]) == pytest.approx(settle, abs=0.03)
     assert mine["cache"].get("write_back", False) == cached
+    again = headstack.probe(None, from_log=tmp_path / "log").write_drive(tmp_path / "again.toml")
+    assert again.read_bytes() == out.read_bytes()
     assert re.search(r"^write_settle = .* # measured: .* s, \d+ reads$", out.read_text(), re.M)
 
 
