@@ -268,7 +268,16 @@ class ProbeTarget:
         fua: bool = False,
         at_s: Sequence[float] | None = None,
     ) -> tuple[list[int], list[int], list[int]]:
-        """Write; only to simulated drives that were opened with ``allow_writes``."""
+        """Write what the blocks that are held contain; as ``read``."""
+    def fetch(self, lba: int, blocks: int) -> bytes | None:
+        """Return what blocks contain, at most 64 KiB; None if they cannot be read."""
+    def hold(self, first: int, contents: bytes) -> None:
+        """From now on allow writes of blocks from ``first`` on, which contain this.
+
+        The target must have been opened with ``allow_writes``.
+        """
+    def command(self, cdb: bytes, data: bytes, bytes: int) -> tuple[int, bytes, bytes] | None:
+        """Return status, sense and data of a SCSI command; None if the target takes none."""
     def now_ns(self) -> int:
         """Return the time."""
     def sleep(self, seconds: float) -> None:

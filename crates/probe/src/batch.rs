@@ -1,9 +1,10 @@
 //! A batch of commands, when each is issued, and what came of them.
 
-use crate::{Described, Kind, ProbeError};
+use crate::{Described, ProbeError};
 use headstack_schema::SpecError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Most commands of a batch.
 pub const MOST_COMMANDS: usize = 1 << 24;
@@ -35,7 +36,33 @@ pub struct Batch {
     pub(crate) blocks: Vec<u32>,
     pub(crate) pace: Pace,
     pub(crate) fua: bool,
-    pub(crate) writes: bool,
+    /// What is written; `None`: the commands are reads.
+    pub(crate) writes: Option<Arc<Scratch>>,
+}
+
+/// Blocks that may be written, and what they contain: only that is written into them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// Its first block.
+    pub first: u64,
+    /// What it contains.
+    pub bytes: Vec<u8>,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+}
+
+impl Scratch {
+    /// Its blocks.
+    pub fn blocks(&self) -> u64 {
+        (self.bytes.len() / self.block_bytes as usize) as u64
+    }
+
+    /// What some blocks contain; `None` if one is not of the range.
+    pub fn data(&self, lba: u64, blocks: u32) -> Option<&[u8]> {
+        let block = u64::from(self.block_bytes);
+        let from = usize::try_from(lba.checked_sub(self.first)?.checked_mul(block)?).ok()?;
+        self.bytes.get(from..from.checked_add(blocks as usize * block as usize)?)
+    }
 }
 
 /// How a command ended.
@@ -103,19 +130,27 @@ impl Batch {
                 return Err(wrong("read.at_s", "times out of order", "times that grow"));
             }
         }
-        Ok(Batch { lba, blocks, pace, fua, writes: false })
+        Ok(Batch { lba, blocks, pace, fua, writes: None })
     }
 
-    /// The same commands as writes.
+    /// The same commands as writes of what the blocks contain.
     ///
     /// # Errors
-    /// Writes are not allowed, or the target is not a simulated drive: of others, what is written would be lost.
-    pub fn writing(self, of: &Described, allowed: bool) -> Result<Batch, ProbeError> {
-        match (allowed, of.kind) {
-            (true, Kind::Sim) => Ok(Batch { writes: true, ..self }),
-            (false, _) => Err(wrong("write", "a target that is opened for reads", "allow_writes")),
-            (true, kind) => Err(wrong("write", kind.name(), "a simulated drive; others are not supported")),
+    /// A block outside the scratch range.
+    pub fn writing(self, scratch: Arc<Scratch>) -> Result<Batch, ProbeError> {
+        for (lba, blocks) in self.lba.iter().zip(&self.blocks) {
+            if scratch.data(*lba, *blocks).is_none() {
+                let need = format!("the scratch range, {} blocks from {} on", scratch.blocks(), scratch.first);
+                return Err(wrong("write.lba", format!("{lba} and {blocks} blocks"), need));
+            }
         }
+        Ok(Batch { writes: Some(scratch), ..self })
+    }
+
+    /// What the command at this place writes; nothing if it reads.
+    pub(crate) fn data(&self, i: usize) -> &[u8] {
+        let scratch = self.writes.as_ref();
+        scratch.and_then(|s| s.data(self.lba[i], self.blocks[i])).unwrap_or_default()
     }
 
     /// Number of commands.

@@ -1,17 +1,18 @@
 //! A block device of this machine, read directly.
 //!
 //! # Scope
-//! `O_RDONLY | O_DIRECT`; reads that by-pass the drive's buffer through `/dev/sgN`, where that takes them; reads beside each
-//! other by a thread each. Not supported: writes.
+//! `O_RDONLY | O_DIRECT`, or `O_RDWR | O_DIRECT | O_EXCL` if blocks may be written; commands that by-pass the drive's buffer
+//! through `/dev/sgN`, where that takes them; commands beside each other by a thread each.
 
-use crate::batch::{Batch, Pace, Status};
+use crate::batch::{Batch, Pace, Scratch, Status};
 use crate::generic::{self, Generic};
 use crate::pace::{Link, Real};
-use crate::scsi;
+use crate::scsi::{self, Commands, Reply};
 use crate::{hashed, lost, no_target, Described, Kind, ProbeError};
 use rustix::fs::{fstatfs, seek, Mode, OFlags, SeekFrom};
-use rustix::io::{pread, Errno};
+use rustix::io::{pread, pwritev2, Errno, ReadWriteFlags};
 use std::fs::{read_dir, read_to_string};
+use std::io::IoSlice;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
@@ -31,7 +32,7 @@ const TMPFS: u64 = 0x0102_1994;
 ///
 /// # Errors
 /// A file that is none, with the reason why it cannot be probed; one that may not be read.
-pub(crate) fn open(path: &Path) -> Result<Real<Reads>, ProbeError> {
+pub(crate) fn open(path: &Path, writes: bool) -> Result<Real<Reads>, ProbeError> {
     let refused = |got: String| {
         let need = "a block device, such as /dev/sda";
         no_target(format!("{}: {got}", path.display()), need)
@@ -46,7 +47,14 @@ pub(crate) fn open(path: &Path) -> Result<Real<Reads>, ProbeError> {
     if folder.join("partition").exists() {
         return Err(refused("a partition: its addresses are not the drive's".into()));
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+    if writes && (is_held(&folder, &number) || !entries(&folder.join("slaves")).is_empty()) {
+        return Err(refused(
+            "mounted, used for swapping, or a part of another device: its blocks are not written".into(),
+        ));
+    }
+    // Exclusively: the kernel refuses that, and later mounts.
+    let access = if writes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
+    let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty())
         .map_err(|e| refused(std::io::Error::from(e).to_string().to_lowercase()))?;
     let described = describe(&folder, &number).ok_or_else(|| refused("one without a size in /sys".into()))?;
@@ -73,7 +81,8 @@ fn described_by(device: Described, disk: &mut Generic) -> Described {
     let Ok(said) = scsi::describe(disk, Kind::Block) else {
         return device;
     };
-    let first = said.fua && disk.ask(&scsi::read16(0, 1, true), said.block_bytes as usize).is_ok_and(|r| r.0 == 0);
+    let first = said.fua
+        && disk.ask(&scsi::access16(false, 0, 1, true), &[], said.block_bytes as usize).is_ok_and(|r| r.0 == 0);
     if !first || said.blocks != device.blocks || said.block_bytes != device.block_bytes {
         return device;
     }
@@ -198,8 +207,8 @@ fn is_held(folder: &Path, number: &str) -> bool {
     is_mounted || parts.iter().any(held) || parts.iter().any(swaps)
 }
 
-/// A read of so many blocks of `block` bytes.
-#[derive(Clone, Copy)]
+/// A command of so many blocks of `block` bytes.
+#[derive(Clone)]
 struct Job {
     /// Its place in the batch.
     i: usize,
@@ -207,6 +216,8 @@ struct Job {
     blocks: u32,
     block: u32,
     fua: bool,
+    /// What it writes; `None` of a read.
+    writes: Option<Arc<Scratch>>,
 }
 
 /// How it ended; an error if the device is gone.
@@ -229,6 +240,22 @@ impl Memory {
         let n = pread(file, &mut self.0[start..start + bytes], offset)?;
         Ok(if n == bytes { Status::Good } else { Status::Other })
     }
+
+    /// What was read last.
+    fn data(&self, bytes: usize) -> &[u8] {
+        let start = self.0.as_ptr().align_offset(ALIGNMENT);
+        &self.0[start..start + bytes]
+    }
+
+    fn write(&mut self, file: &OwnedFd, offset: u64, data: &[u8], forced: bool) -> Result<Status, Errno> {
+        self.reserve(data.len());
+        let start = self.0.as_ptr().align_offset(ALIGNMENT);
+        let place = &mut self.0[start..start + data.len()];
+        place.copy_from_slice(data);
+        let flags = if forced { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
+        let n = pwritev2(file, &[IoSlice::new(place)], offset, flags)?;
+        Ok(if n == data.len() { Status::Good } else { Status::Other })
+    }
 }
 
 /// Reads one after another.
@@ -239,14 +266,18 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, job: Job) -> Ended {
+    fn carry_out(&mut self, job: Job) -> Ended {
         let bytes = job.blocks as usize * job.block as usize;
-        let result = match self.generic.as_mut().filter(|_| job.fua) {
-            Some(disk) => {
-                let found = disk.ask(&scsi::read16(job.lba, job.blocks, true), bytes);
+        let data = job.writes.as_ref().map(|s| s.data(job.lba, job.blocks).unwrap_or_default());
+        let offset = job.lba * u64::from(job.block);
+        let result = match (self.generic.as_mut().filter(|_| job.fua), data) {
+            (Some(disk), data) => {
+                let cdb = scsi::access16(data.is_some(), job.lba, job.blocks, true);
+                let found = disk.ask(&cdb, data.unwrap_or_default(), if data.is_some() { 0 } else { bytes });
                 found.map(|(status, sense, _)| scsi::ended(status, sense))
             }
-            None => self.memory.read(&self.file, job.lba * u64::from(job.block), bytes),
+            (None, Some(data)) => self.memory.write(&self.file, offset, data, job.fua),
+            (None, None) => self.memory.read(&self.file, offset, bytes),
         };
         let result = match result {
             Err(Errno::IO | Errno::NODATA) => Ok(Status::Medium),
@@ -301,7 +332,7 @@ impl Reads {
                 Ok(taken) => taken.recv(),
                 Err(_) => return,
             };
-            match job.map(|job| done.send(reader.read(job))) {
+            match job.map(|job| done.send(reader.carry_out(job))) {
                 Ok(Ok(())) => {}
                 _ => return,
             }
@@ -337,9 +368,10 @@ impl Link for Reads {
     }
 
     fn send(&mut self, batch: &Batch, i: usize) -> Result<(), ProbeError> {
-        let job = Job { i, lba: batch.lba[i], blocks: batch.blocks[i], block: self.block_bytes, fua: batch.fua };
+        let (lba, blocks, writes) = (batch.lba[i], batch.blocks[i], batch.writes.clone());
+        let job = Job { i, lba, blocks, block: self.block_bytes, fua: batch.fua, writes };
         if self.at_once {
-            self.ended = Some(self.reader.read(job));
+            self.ended = Some(self.reader.carry_out(job));
             return Ok(());
         }
         self.in_flight += 1;
@@ -365,6 +397,16 @@ impl Link for Reads {
         let ns = if self.in_flight > 0 { ns.min(20_000) } else { ns };
         std::thread::sleep(std::time::Duration::from_nanos(ns));
         Ok(())
+    }
+
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError> {
+        let bytes = blocks as usize * self.block_bytes as usize;
+        let read = self.reader.memory.read(&self.reader.file, lba * u64::from(self.block_bytes), bytes);
+        Ok((read == Ok(Status::Good)).then(|| self.reader.memory.data(bytes).to_vec()))
+    }
+
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Option<Reply>, ProbeError> {
+        self.reader.generic.as_mut().map(|disk| disk.command(cdb, data, bytes)).transpose()
     }
 }
 
@@ -417,6 +459,15 @@ mod tests {
         let mut memory = Memory::default();
         assert_eq!(memory.read(&file, 4096, 4096), Ok(Status::Good));
         assert_eq!(memory.read(&file, 8192, 4096), Ok(Status::Other));
+        let writable = std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let writable = OwnedFd::from(writable);
+        for (offset, forced) in [(4096, true), (512, false)] {
+            assert_eq!(memory.write(&writable, offset, &[7; 512], forced), Ok(Status::Good));
+        }
+        assert_eq!(memory.read(&writable, 0, 4608), Ok(Status::Good));
+        let ours = memory.data(4608).iter().enumerate().filter(|(_, b)| **b == 7).map(|(i, _)| i);
+        assert!(ours.eq((512..1024).chain(4096..4608)));
         let folder = OwnedFd::from(std::fs::File::open("/").unwrap());
         assert_eq!(memory.read(&folder, 0, 4096), Err(Errno::ISDIR));
     }

@@ -33,7 +33,7 @@ pub(crate) fn path_of(folder: &Path) -> Option<PathBuf> {
 }
 
 impl Generic {
-    /// Opens it. The driver takes commands only from those who may write; what we send are reads.
+    /// Opens it. The driver takes commands only from those who may write; what we send changes nothing unless it is asked for.
     pub fn open(path: &Path) -> Result<Generic, Errno> {
         let file = open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Generic { file, memory: Vec::new() })
@@ -46,14 +46,16 @@ impl Generic {
         }
     }
 
-    /// Carries out a command that asks for so many bytes. Returns its status, sense data and data.
-    pub fn ask(&mut self, cdb: &[u8; 16], bytes: usize) -> Result<(u8, &[u8], &[u8]), Errno> {
-        let length = GROUPS[usize::from(cdb[0] >> 5)];
-        let mut request = [0; HEADER + 16];
+    /// Carries out a command that sends data or asks for so many bytes. Returns its status, sense data and data.
+    pub fn ask(&mut self, cdb: &[u8; 16], data: &[u8], bytes: usize) -> Result<(u8, &[u8], &[u8]), Errno> {
+        let past = HEADER + GROUPS[usize::from(cdb[0] >> 5)];
+        self.reserve(bytes.max(16 + data.len()));
+        let request = &mut self.memory[..past + data.len()];
+        request[..HEADER].fill(0);
         request[4..8].copy_from_slice(&((HEADER + bytes) as i32).to_ne_bytes());
-        request[HEADER..].copy_from_slice(cdb);
-        write(&self.file, &request[..HEADER + length])?;
-        self.reserve(bytes);
+        request[HEADER..past].copy_from_slice(&cdb[..past - HEADER]);
+        request[past..].copy_from_slice(data);
+        write(&self.file, request)?;
         // The driver counts bytes that the disk did not send, too.
         let n = read(&self.file, &mut self.memory[..HEADER + bytes])?;
         let (header, data) = self.memory[..n].split_at_checked(HEADER).ok_or(Errno::IO)?;
@@ -68,10 +70,10 @@ impl Generic {
 }
 
 impl Commands for Generic {
-    fn command(&mut self, cdb: [u8; 16], bytes: u32) -> Result<Reply, ProbeError> {
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Reply, ProbeError> {
         let failed =
             |e: Errno| lost(std::io::Error::from(e).to_string().to_lowercase(), "/dev/sgN that takes commands");
-        let (status, sense, data) = self.ask(&cdb, bytes as usize).map_err(failed)?;
+        let (status, sense, data) = self.ask(&cdb, data, bytes as usize).map_err(failed)?;
         Ok(Reply { status, sense: sense.to_vec(), data: data.to_vec() })
     }
 }

@@ -1,7 +1,8 @@
 //! An iSCSI initiator: one session with one connection, several commands in flight, reads with FUA.
 //!
 //! # Source
-//! RFC 7143. Not supported: CHAP, digests, error recovery above level 0, writes.
+//! RFC 7143. Not supported: CHAP, digests, error recovery above level 0; writes of more than the target takes with the
+//! command.
 
 use crate::batch::{Batch, Status};
 use crate::flight::Flight;
@@ -31,8 +32,9 @@ const TARGET: &str = "an iSCSI target";
 const INITIATOR: &str = "iqn.2026-11.org.headstack:probe";
 /// Status with a Data-In unit.
 const HAS_STATUS: u8 = 0x01;
-/// The bit R of commands.
+/// The bits R and W of commands.
 const READ: u8 = 0x40;
+const WRITE: u8 = 0x20;
 /// The bits T, and the stages: operational, full feature.
 const TRANSIT: u8 = 0x80;
 const OPERATIONAL: u8 = 1;
@@ -71,6 +73,8 @@ pub(crate) struct Session {
     wire: Wire,
     lun: [u8; 8],
     block_bytes: u32,
+    /// Most data that the target takes with a command.
+    most_sent: usize,
     /// Number of the next command, and the last one that the target takes.
     cmd_sn: u32,
     max_cmd_sn: u32,
@@ -96,6 +100,7 @@ impl Session {
             wire,
             lun: [0, lun, 0, 0, 0, 0, 0, 0],
             block_bytes: 512,
+            most_sent: 0,
             cmd_sn: 1,
             max_cmd_sn: 1,
             stat_sn: 0,
@@ -179,6 +184,7 @@ impl Session {
             if answers.iter().any(|(key, value)| key.ends_with("Digest") && value != "None") {
                 return Err(lost("a demand for digests (not supported)", TARGET));
             }
+            self.most_sent = most_sent(&answers);
             if response.flags & (TRANSIT | 3) == TRANSIT | FULL_FEATURE {
                 return Ok(());
             }
@@ -188,18 +194,28 @@ impl Session {
     }
 
     /// Puts a command into what is sent.
-    fn put_command(&mut self, number: u32, cdb: [u8; 16], bytes: u32) {
+    fn put_command(&mut self, number: u32, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<(), ProbeError> {
+        if data.len() > self.most_sent {
+            return Err(lost(format!("{} bytes with a command at most", self.most_sent), "a target that takes more"));
+        }
         let mut command: Command = zeroed();
         command.opcode = opcode::SCSI_COMMAND;
-        command.flags = FINAL | if bytes > 0 { READ } else { 0 };
+        command.flags = FINAL
+            | match (data.len(), bytes) {
+                (0, 0) => 0,
+                (0, _) => READ,
+                _ => WRITE,
+            };
         command.lun = self.lun;
+        command.lengths = Lengths::of(data.len());
         command.itt = number.into();
-        command.expected = bytes.into();
+        command.expected = bytes.max(data.len() as u32).into();
         command.cmd_sn = self.cmd_sn.into();
         command.exp_stat_sn = self.stat_sn.into();
         command.cdb = cdb;
         self.cmd_sn = self.cmd_sn.wrapping_add(1);
-        put(&mut self.out, &command, &[], Digests::default());
+        put(&mut self.out, &command, data, Digests::default());
+        Ok(())
     }
 
     /// Uses a unit.
@@ -280,12 +296,22 @@ impl Session {
     }
 }
 
+/// Most data with a command by the answers of a login; without them what RFC 7143 says (13.11, 13.12, 13.14).
+fn most_sent(answers: &[(String, String)]) -> usize {
+    let said = |key: &str| answers.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str());
+    let number = |key: &str, absent| said(key).map_or(absent, |n| n.parse().unwrap_or(0));
+    match said("ImmediateData") {
+        Some("No") => 0,
+        _ => number("MaxRecvDataSegmentLength", 8192).min(number("FirstBurstLength", 65536)),
+    }
+}
+
 impl Commands for Session {
-    fn command(&mut self, cdb: [u8; 16], bytes: u32) -> Result<Reply, ProbeError> {
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Reply, ProbeError> {
         self.flight.begin(&Batch { lba: vec![0], ..Batch::default() });
         let number = self.flight.send(0, bytes.into());
         self.kept = Some(Reply::default());
-        self.put_command(number, cdb, bytes);
+        self.put_command(number, cdb, data, bytes)?;
         self.send()?;
         loop {
             let pdu = self.next_unit()?;
@@ -308,9 +334,11 @@ impl Link for Session {
 
     fn send(&mut self, batch: &Batch, i: usize) -> Result<(), ProbeError> {
         let bytes = u64::from(batch.blocks[i]) * u64::from(self.block_bytes);
-        let number = self.flight.send(i, bytes);
-        let cdb = scsi::read16(batch.lba[i], batch.blocks[i], batch.fua);
-        self.put_command(number, cdb, u32::try_from(bytes).unwrap_or(u32::MAX));
+        let data = batch.data(i);
+        let expected = if data.is_empty() { bytes } else { 0 };
+        let number = self.flight.send(i, expected);
+        let cdb = scsi::access16(!data.is_empty(), batch.lba[i], batch.blocks[i], batch.fua);
+        self.put_command(number, cdb, data, u32::try_from(expected).unwrap_or(u32::MAX))?;
         Session::send(self)
     }
 
@@ -329,5 +357,14 @@ impl Link for Session {
 
     fn wait(&mut self, ns: u64) -> Result<(), ProbeError> {
         self.wire.wait(ns)
+    }
+
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError> {
+        let block_bytes = self.block_bytes;
+        scsi::fetch(self, lba, blocks, block_bytes)
+    }
+
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Option<Reply>, ProbeError> {
+        Commands::command(self, cdb, data, bytes).map(Some)
     }
 }

@@ -24,7 +24,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-pub use batch::{Answers, Batch, Pace, Status};
+pub use batch::{Answers, Batch, Pace, Scratch, Status};
+pub use scsi::Reply;
 
 /// Why a target cannot be opened or used.
 #[derive(Debug, Error)]
@@ -143,11 +144,26 @@ pub trait Target: Send {
     /// # Errors
     /// The target is gone, or `goes_on` said no.
     fn run(&mut self, batch: &Batch, goes_on: &mut dyn FnMut() -> bool) -> Result<Answers, ProbeError>;
+    /// What some blocks contain, at most [`MOST_FETCHED`](crate::MOST_FETCHED) bytes; `None` if they cannot be read.
+    ///
+    /// # Errors
+    /// The target is gone.
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError>;
+    /// Carries out a SCSI command that sends data or asks for so many bytes; `None` if the target takes none.
+    ///
+    /// # Errors
+    /// The target is gone.
+    fn command(&mut self, _cdb: [u8; 16], _data: &[u8], _bytes: u32) -> Result<Option<Reply>, ProbeError> {
+        Ok(None)
+    }
     /// The drive as it is, in the form of a drive's file; `None` for one that is not simulated.
     fn truth(&self) -> Option<String> {
         None
     }
 }
+
+/// Most bytes of [`Target::fetch`].
+pub const MOST_FETCHED: usize = 1 << 16;
 
 /// How a target is opened.
 #[derive(Debug, Clone, Default)]
@@ -170,9 +186,9 @@ pub fn open(name: &str, options: &Options) -> Result<Box<dyn Target>, ProbeError
     let path = Path::new(name);
     Ok(match scheme {
         "sim" => Box::new(sim::Sim::open(&name["sim:".len()..], options)?),
-        "nbd" | "nbd+unix" | "nbds" | "nbds+unix" => Box::new(nbd::open(name)?),
+        "nbd" | "nbd+unix" | "nbds" | "nbds+unix" => Box::new(nbd::open(name, options.allow_writes)?),
         "iscsi" => Box::new(iscsi::open(name)?),
-        _ if path.exists() || name.starts_with('/') => Box::new(block::open(path)?),
+        _ if path.exists() || name.starts_with('/') => Box::new(block::open(path, options.allow_writes)?),
         _ => {
             let need = "/dev/NAME, nbd://HOST/EXPORT, iscsi://HOST:PORT/TARGET/LUN, sim:NAME or sim:FILE.toml";
             return Err(no_target(format!("{name:?}"), need));

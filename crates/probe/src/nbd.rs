@@ -2,7 +2,7 @@
 //!
 //! # Source
 //! `doc/proto.md` and `doc/uri.md` of the NetworkBlockDevice project. Not supported: servers without the option `GO`,
-//! TLS, extended headers, writes.
+//! TLS, extended headers.
 
 use crate::batch::{Batch, Status};
 use crate::flight::Flight;
@@ -11,7 +11,7 @@ use crate::wire::Wire;
 use crate::{lost, no_target, Described, Kind, ProbeError};
 use bytes::{Buf, BufMut, BytesMut};
 use headstack_nbd::protocol::{
-    chunk, command, export, handshake, info, option, reply, Failure, CHUNK_MAGIC, MAGIC, OPTION_MAGIC,
+    chunk, command, export, flag, handshake, info, option, reply, Failure, CHUNK_MAGIC, MAGIC, OPTION_MAGIC,
     OPTION_REPLY_MAGIC, REQUEST_BYTES, REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
 };
 
@@ -25,6 +25,8 @@ const MOST_IN_FLIGHT: usize = 1024;
 const BLOCK: u32 = 512;
 /// Bytes of a physical block unless the server prefers others: the protocol's own preference.
 const PHYSICAL: u32 = 4096;
+/// Transmission flag of an export that cannot be written.
+const READ_ONLY: u16 = 1 << 1;
 const SERVER: &str = "an NBD server";
 
 /// What a server has said of an export.
@@ -41,7 +43,7 @@ struct Export {
 ///
 /// # Errors
 /// A name that is none, no server, or no such export.
-pub(crate) fn open(uri: &str) -> Result<Real<Replies>, ProbeError> {
+pub(crate) fn open(uri: &str, writes: bool) -> Result<Real<Replies>, ProbeError> {
     let wrong = |need: &str| no_target(format!("{uri:?}"), need);
     if let Some(rest) = uri.strip_prefix("nbd+unix:///") {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -49,19 +51,22 @@ pub(crate) fn open(uri: &str) -> Result<Real<Replies>, ProbeError> {
         let socket = socket.and_then(unescaped).filter(|path| !path.is_empty());
         let socket = socket.ok_or_else(|| wrong("nbd+unix:///EXPORT?socket=PATH"))?;
         let name = unescaped(name).ok_or_else(|| wrong("a name of an export in UTF-8"))?;
-        return of(Wire::path(&socket)?, &name);
+        return of(Wire::path(&socket)?, &name, writes);
     }
     let rest = uri.strip_prefix("nbd://").ok_or_else(|| wrong("nbd:// or nbd+unix://; TLS is not supported"))?;
     let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
     let name = unescaped(name).ok_or_else(|| wrong("a name of an export in UTF-8"))?;
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let address = if has_port { host.to_string() } else { format!("{host}:10809") };
-    of(Wire::port(&address)?, &name)
+    of(Wire::port(&address)?, &name, writes)
 }
 
 /// The export of this name, on a socket that is connected.
-fn of(mut wire: Wire, name: &str) -> Result<Real<Replies>, ProbeError> {
+fn of(mut wire: Wire, name: &str, writes: bool) -> Result<Real<Replies>, ProbeError> {
     let export = negotiate(&mut wire, name)?;
+    if writes && export.flags & (READ_ONLY | export::SEND_FUA) != export::SEND_FUA {
+        return Err(no_target("an export that is read-only, or a server without FUA", "one that takes forced writes"));
+    }
     let block_bytes = if export.least > BLOCK { export.least } else { BLOCK };
     let physical = if export.preferred == 0 { PHYSICAL } else { export.preferred };
     let described = Described {
@@ -190,17 +195,35 @@ pub(crate) struct Replies {
     /// Bytes of data that are still to come, and the command that ends with them.
     skip: u64,
     ends: Option<usize>,
+    /// Of a fetch, which is the only request then: its first byte, where the next data belong, and what has arrived.
+    kept: Option<(u64, usize, Vec<u8>)>,
 }
 
 impl Replies {
     fn new(wire: Wire, is_structured: bool, block_bytes: u32) -> Replies {
-        Replies { wire, is_structured, block_bytes, flight: Flight::default(), in_flight: 0, skip: 0, ends: None }
+        Replies {
+            wire,
+            is_structured,
+            block_bytes,
+            flight: Flight::default(),
+            in_flight: 0,
+            skip: 0,
+            ends: None,
+            kept: None,
+        }
     }
 
     /// Uses what has arrived, up to the end of a command; `None` if that needs more.
     fn parse(&mut self) -> Result<Option<(usize, Status)>, ProbeError> {
         loop {
             let skipped = self.skip.min(self.wire.input.len() as u64);
+            if let Some((_, at, kept)) = &mut self.kept {
+                let end = *at + skipped as usize;
+                if let Some(place) = kept.get_mut(*at..end) {
+                    place.copy_from_slice(&self.wire.input[..skipped as usize]);
+                }
+                *at = end;
+            }
             self.wire.input.advance(skipped as usize);
             self.skip -= skipped;
             if self.skip > 0 {
@@ -210,7 +233,9 @@ impl Replies {
                 self.in_flight -= 1;
                 return Ok(Some(self.flight.end(i)));
             }
-            let is_parsed = match self.is_structured {
+            // With structured replies, too, what has no data may be answered by a simple one.
+            let is_simple = self.wire.input.starts_with(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+            let is_parsed = match self.is_structured && !is_simple {
                 true => self.chunk()?,
                 false => self.simple()?,
             };
@@ -272,7 +297,13 @@ impl Replies {
         };
         let mut payload = payload;
         let fits = match kind {
-            chunk::OFFSET_DATA => self.flight.arrived(i, u64::from(length - used)),
+            chunk::OFFSET_DATA => {
+                let offset = payload.get_u64();
+                if let Some((first, at, _)) = &mut self.kept {
+                    *at = offset.wrapping_sub(*first) as usize;
+                }
+                self.flight.arrived(i, u64::from(length - used))
+            }
             chunk::OFFSET_HOLE => {
                 payload.advance(8);
                 self.flight.arrived(i, u64::from(payload.get_u32()))
@@ -316,13 +347,17 @@ impl Link for Replies {
         let mut head = [0; REQUEST_BYTES];
         let mut fields = &mut head[..];
         fields.put_u32(REQUEST_MAGIC);
-        fields.put_u16(0);
-        fields.put_u16(command::READ);
-        fields.put_u64(u64::from(self.flight.send(i, length)));
+        let data = batch.data(i);
+        let (kind, expected) = if data.is_empty() { (command::READ, length) } else { (command::WRITE, 0) };
+        // Only writes can be forced.
+        fields.put_u16(if batch.fua && kind == command::WRITE { flag::FUA } else { 0 });
+        fields.put_u16(kind);
+        fields.put_u64(u64::from(self.flight.send(i, expected)));
         fields.put_u64(batch.lba[i] * block);
         fields.put_u32(length as u32);
         self.in_flight += 1;
-        self.wire.send(&head)
+        self.wire.send(&head)?;
+        self.wire.send(data)
     }
 
     fn take(&mut self) -> Result<Option<(usize, Status)>, ProbeError> {
@@ -338,5 +373,20 @@ impl Link for Replies {
 
     fn wait(&mut self, ns: u64) -> Result<(), ProbeError> {
         self.wire.wait(ns)
+    }
+
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError> {
+        let batch = Batch { lba: vec![lba], blocks: vec![blocks], ..Batch::default() };
+        let (block, bytes) = (u64::from(self.block_bytes), blocks as usize * self.block_bytes as usize);
+        self.kept = Some((lba * block, 0, vec![0; bytes]));
+        self.begin(&batch);
+        Link::send(self, &batch, 0)?;
+        let status = loop {
+            match self.take()? {
+                Some((_, status)) => break status,
+                None => self.wire.more()?,
+            }
+        };
+        Ok(self.kept.take().filter(|_| status == Status::Good).map(|(_, _, bytes)| bytes))
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::batch::{Answers, Batch, Issuer, Status};
 use crate::clock::{is_real_time, Clock};
+use crate::scsi::Reply;
 use crate::{lost, Described, ProbeError, Target};
 
 /// What commands go to.
@@ -21,6 +22,12 @@ pub(crate) trait Link {
     fn take(&mut self) -> Result<Option<(usize, Status)>, ProbeError>;
     /// Sleeps until something may have arrived, at most so long.
     fn wait(&mut self, ns: u64) -> Result<(), ProbeError>;
+    /// As [`Target::fetch`].
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError>;
+    /// As [`Target::command`].
+    fn command(&mut self, _: [u8; 16], _: &[u8], _: u32) -> Result<Option<Reply>, ProbeError> {
+        Ok(None)
+    }
 }
 
 /// A real target.
@@ -57,6 +64,14 @@ impl<L: Link + Send> Target for Real<L> {
 
     fn run(&mut self, batch: &Batch, goes_on: &mut dyn FnMut() -> bool) -> Result<Answers, ProbeError> {
         run(&mut self.link, &self.clock, batch, goes_on)
+    }
+
+    fn fetch(&mut self, lba: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError> {
+        self.link.fetch(lba, blocks)
+    }
+
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Option<Reply>, ProbeError> {
+        self.link.command(cdb, data, bytes)
     }
 }
 

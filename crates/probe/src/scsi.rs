@@ -1,7 +1,7 @@
 //! What a SCSI disk says about itself, whatever carries its commands.
 //!
 //! # Source
-//! SPC-6 and SBC-5: INQUIRY with pages 80h, B1h and B9h, READ CAPACITY(16), MODE SENSE(6), READ(16).
+//! SPC-6 and SBC-5: INQUIRY with pages 80h, B1h and B9h, READ CAPACITY(16), MODE SENSE(6), READ(16), WRITE(16).
 
 use crate::batch::Status;
 use crate::{hashed, lost, no_target, Described, Kind, ProbeError};
@@ -18,7 +18,7 @@ const DISK: &str = "a SCSI disk";
 
 /// What came of a command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reply {
+pub struct Reply {
     /// Status; 0 is good.
     pub status: u8,
     /// Sense data, without the length before them.
@@ -29,8 +29,8 @@ pub(crate) struct Reply {
 
 /// Something that takes a command and gives what came of it.
 pub(crate) trait Commands {
-    /// Carries out a command that asks for at most so many bytes.
-    fn command(&mut self, cdb: [u8; 16], bytes: u32) -> Result<Reply, ProbeError>;
+    /// Carries out a command that sends data or asks for at most so many bytes.
+    fn command(&mut self, cdb: [u8; 16], data: &[u8], bytes: u32) -> Result<Reply, ProbeError>;
 }
 
 /// The sense key of sense data in either format; 0 if there is none.
@@ -52,10 +52,10 @@ pub(crate) fn ended(status: u8, sense: &[u8]) -> Status {
     }
 }
 
-/// READ(16).
-pub(crate) fn read16(lba: u64, blocks: u32, fua: bool) -> [u8; 16] {
+/// READ(16), or WRITE(16).
+pub(crate) fn access16(writes: bool, lba: u64, blocks: u32, fua: bool) -> [u8; 16] {
     let mut cdb = [0; 16];
-    cdb[0] = 0x88;
+    cdb[0] = if writes { 0x8a } else { 0x88 };
     cdb[1] = if fua { FUA } else { 0 };
     cdb[2..10].copy_from_slice(&lba.to_be_bytes());
     cdb[10..14].copy_from_slice(&blocks.to_be_bytes());
@@ -65,7 +65,7 @@ pub(crate) fn read16(lba: u64, blocks: u32, fua: bool) -> [u8; 16] {
 /// The data of a command; `None` if the disk refuses it.
 fn ask(disk: &mut dyn Commands, cdb: [u8; 16], bytes: u32) -> Result<Option<Vec<u8>>, ProbeError> {
     for _ in 0..TRIES {
-        let reply = disk.command(cdb, bytes)?;
+        let reply = disk.command(cdb, &[], bytes)?;
         match reply.status {
             0 => return Ok(Some(reply.data)),
             CHECK_CONDITION if key_of(&reply.sense) == UNIT_ATTENTION => {}
@@ -73,6 +73,18 @@ fn ask(disk: &mut dyn Commands, cdb: [u8; 16], bytes: u32) -> Result<Option<Vec<
         }
     }
     Err(lost("unit attentions without end", DISK))
+}
+
+/// What some blocks contain; `None` if the disk cannot say it.
+pub(crate) fn fetch(
+    disk: &mut dyn Commands,
+    lba: u64,
+    blocks: u32,
+    block_bytes: u32,
+) -> Result<Option<Vec<u8>>, ProbeError> {
+    let bytes = blocks * block_bytes;
+    let data = ask(disk, access16(false, lba, blocks, true), bytes)?;
+    Ok(data.filter(|d| d.len() == bytes as usize))
 }
 
 /// Standard data of INQUIRY, or a page of vital product data.

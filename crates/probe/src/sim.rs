@@ -136,7 +136,7 @@ impl Sim {
 
     /// Issues what is due, and advances the clock to the end of the batch, and at least to `until`.
     fn go(&mut self, issuer: &mut Issuer, until: u64, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ProbeError> {
-        let command = match (issuer.batch.writes, issuer.batch.fua) {
+        let command = match (issuer.batch.writes.is_some(), issuer.batch.fua) {
             (true, true) => Command::WriteThrough,
             (true, false) => Command::Write,
             (false, true) => Command::ReadThrough,
@@ -221,6 +221,11 @@ impl Target for Sim {
         let went = self.go(&mut issuer, self.now, goes_on);
         self.first += batch.len() as u64;
         went.map(|()| issuer.answers())
+    }
+
+    /// A simulated drive keeps no data.
+    fn fetch(&mut self, _: u64, blocks: u32) -> Result<Option<Vec<u8>>, ProbeError> {
+        Ok(Some(vec![0; blocks as usize * BLOCK as usize]))
     }
 
     fn truth(&self) -> Option<String> {

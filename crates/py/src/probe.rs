@@ -1,12 +1,14 @@
 //! Targets of a probe.
 
 use crate::errors::{config, raise};
-use headstack_probe::{batch, open, sim::Disturbance, Answers, Batch, Options, Pace, ProbeError, Target};
+use headstack_probe::{
+    batch, open, sim::Disturbance, Answers, Batch, Options, Pace, ProbeError, Reply, Scratch, Target, MOST_FETCHED,
+};
 use headstack_schema::SpecError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One value for all commands, or one for each.
 #[derive(FromPyObject)]
@@ -28,12 +30,16 @@ impl<T: Clone> Each<T> {
 
 /// When each command was issued and done, and how it ended.
 type Columns = (Vec<u64>, Vec<u64>, Vec<u16>);
+/// Status, sense data and data of a SCSI command.
+type Replied = (u8, Vec<u8>, Vec<u8>);
 
 /// A drive that is probed. Times are nanoseconds since it was opened.
 #[pyclass(frozen)]
 pub struct ProbeTarget {
     target: Mutex<Option<Box<dyn Target>>>,
     allow_writes: bool,
+    /// What may be written, and what it contains.
+    scratch: Mutex<Option<Arc<Scratch>>>,
 }
 
 fn raised(e: ProbeError) -> PyErr {
@@ -97,7 +103,7 @@ impl ProbeTarget {
         let sim = Disturbance { lateness_s, disturbed, beside, seed };
         let options = Options { drive_dirs, sim, allow_writes };
         let target = py.detach(|| open(name, &options)).map_err(raised)?;
-        Ok(ProbeTarget { target: Mutex::new(Some(target)), allow_writes })
+        Ok(ProbeTarget { target: Mutex::new(Some(target)), allow_writes, scratch: Mutex::new(None) })
     }
 
     /// What it says about itself.
@@ -140,7 +146,7 @@ impl ProbeTarget {
         self.batch(py, lba, blocks, (wait_s, depth, together, at_s), fua, false)
     }
 
-    /// Issues writes of what the blocks contain, and waits for all of them.
+    /// Issues writes of what the blocks of the scratch range contain, and waits for all of them.
     #[pyo3(signature = (lba, blocks=None, *, wait_s=None, depth=1, together=false, fua=false, at_s=None))]
     #[allow(clippy::too_many_arguments)]
     fn write(
@@ -155,6 +161,44 @@ impl ProbeTarget {
         at_s: Option<Vec<f64>>,
     ) -> PyResult<Columns> {
         self.batch(py, lba, blocks, (wait_s, depth, together, at_s), fua, true)
+    }
+
+    /// What so many blocks contain, at most 64 KiB; `None` if they cannot be read.
+    fn fetch<'py>(&self, py: Python<'py>, lba: u64, blocks: u32) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = self.with(py, |target, _| {
+            let of = target.described();
+            // It has the bounds of a read.
+            Batch::reads(of, vec![lba], vec![blocks], Pace::Together, false)?;
+            if blocks as usize * of.block_bytes as usize > MOST_FETCHED {
+                let need = format!("at most {MOST_FETCHED} bytes");
+                return Err(SpecError::new("fetch.blocks", blocks, need).into());
+            }
+            target.fetch(lba, blocks)
+        })?;
+        Ok(bytes.map(|b| PyBytes::new(py, &b)))
+    }
+
+    /// From now on blocks from this one on may be written, which contain this.
+    fn hold(&self, py: Python<'_>, first: u64, contents: Vec<u8>) -> PyResult<()> {
+        let need = |got: &str, need: &str| Err(config(SpecError::new("write", got, need)));
+        if !self.allow_writes {
+            return need("a target that is opened for reads", "allow_writes");
+        }
+        let (block_bytes, all) = self.with(py, |t, _| Ok((t.described().block_bytes, t.described().blocks)))?;
+        let scratch = Scratch { first, bytes: contents, block_bytes };
+        let is_whole = scratch.bytes.len() as u64 == scratch.blocks() * u64::from(block_bytes);
+        if !is_whole || first.checked_add(scratch.blocks()).is_none_or(|past| past > all) {
+            return need("contents that are not those of its blocks", "whole blocks of the target");
+        }
+        *self.scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(scratch));
+        Ok(())
+    }
+
+    /// Carries out a SCSI command that sends data or asks for so many bytes. Returns status, sense and data; `None` if the
+    /// target takes no such commands.
+    fn command(&self, py: Python<'_>, cdb: [u8; 16], data: Vec<u8>, bytes: u32) -> PyResult<Option<Replied>> {
+        let reply = self.with(py, |target, _| target.command(cdb, &data, bytes))?;
+        Ok(reply.map(|Reply { status, sense, data }| (status, sense, data)))
     }
 
     /// The time.
@@ -195,12 +239,19 @@ impl ProbeTarget {
         writes: bool,
     ) -> PyResult<Columns> {
         let pace = pace(times, lba.len())?;
-        let allowed = self.allow_writes;
+        let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let done = self.with(py, move |target, goes_on| {
             let of = target.described();
             let blocks = blocks.unwrap_or(Each::All(of.physical_blocks())).of(lba.len());
             let batch = Batch::reads(of, lba, blocks, pace, fua)?;
-            let batch = if writes { batch.writing(of, allowed)? } else { batch };
+            let batch = match (writes, scratch) {
+                (false, _) => batch,
+                (true, Some(scratch)) => batch.writing(scratch)?,
+                (true, None) => {
+                    let need = "blocks whose contents are held (allow_writes)";
+                    return Err(SpecError::new("write", "none that may be written", need).into());
+                }
+            };
             target.run(&batch, goes_on)
         })?;
         let Answers { issued_ns, done_ns, status } = done;

@@ -46,13 +46,13 @@ def command(
             "--steps",
             metavar="STEP",
             help="Only this step after the geometry: seek, switches, buffer, actuators, queue, "
-            "idle or replay; may be given several times.",
+            "idle, writes or replay; may be given several times.",
         ),
     ] = None,
-    rescue_maps: Annotated[
+    maps: Annotated[
         Path | None,
         Option(
-            "--rescue-maps",
+            "--map",
             metavar="DIR",
             help="Write a map of ddrescue for each head: head-N.map.",
         ),
@@ -83,17 +83,37 @@ def command(
     ] = 0.0,
     seed: Annotated[int, Option(min=0, help="Seed of addresses and of simulated targets.")] = 0,
     allow_writes: Annotated[
-        bool, Option("--allow-writes", help="Not supported: a probe only reads.")
-    ] = False,
-    whole_map: Annotated[
-        bool, Option("--map", help="Not supported: every track of the target, one by one.")
-    ] = False,
+        str | None,
+        Option(
+            metavar="FIRST+BLOCKS",
+            help="Also write into these blocks, with what they contain.",
+        ),
+    ] = None,
+    confirm: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="With --allow-writes: model and serial number of the target, or its address if "
+            "it has none.",
+        ),
+    ] = None,
+    change_settings: Annotated[
+        list[str] | None,
+        Option(
+            "--change-settings",
+            metavar="NAME=on|off",
+            help="For the time of the probe: write-cache, read-cache, read-ahead or idle of a SCSI "
+            "disk; may be given several times.",
+        ),
+    ] = None,
+    meter: Annotated[str | None, Option("--meter", help="Not supported: power by state.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure a disk and write a drive file that the simulator loads.
 
-    It only reads. Every value is measured, declared, a default of the class or not identifiable,
-    with its interval. A simulated drive takes seconds: it has a clock of its own.
+    It only reads, unless writes are allowed. Every value is measured, declared, a default of the
+    class or not identifiable, with its interval. A simulated drive takes seconds: it has a clock
+    of its own.
 
     Examples:
       headstack probe sim:wd-re3-2009 -o mine.toml --page mine.html
@@ -107,9 +127,10 @@ def command(
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
-    for option, given in (("--allow-writes", allow_writes), ("--map", whole_map)):
-        if given:
-            raise ConfigError(f"{option}: got an option that is not supported, need none")
+    if meter is not None:
+        raise ConfigError("--meter: got an option that is not supported, need none")
+    if allow_writes is not None and confirm is None and sys.stdin.isatty():
+        confirm = input("model and serial number of the disk that is written: ")
     if out is not None and out.suffix != ".toml":
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
     if sweep is not None:
@@ -141,14 +162,17 @@ def command(
         beside=beside,
         seed=seed,
         told=told,
+        allow_writes=allow_writes,
+        confirm=confirm,
+        change_settings=change_settings or (),
     )
     written = []
     if out is not None:
         written.append(found.write_drive(out))
     if page is not None:
         written.append(found.write_page(page))
-    if rescue_maps is not None:
-        written += _rescue_maps(found, rescue_maps)
+    if maps is not None:
+        written += _maps(found, maps)
     if as_json:
         _terminal.print_json(found.document())
     else:
@@ -178,7 +202,7 @@ def _print(found: "Probed") -> None:
         _terminal.say(f"note: {note}")
 
 
-def _rescue_maps(found: "Probed", folder: Path) -> list[Path]:
+def _maps(found: "Probed", folder: Path) -> list[Path]:
     """Write a map of ddrescue for each head."""
     from headstack import outputs
     from headstack.probe import lines

@@ -20,7 +20,8 @@ from typing import Any
 from headstack import _bridge
 from headstack.errors import ConfigError
 
-from . import plan
+from . import guard, plan
+from . import settings as disk_settings
 from .log import VERSION, Log
 from .period import NotADiskError
 from .plan import STEPS, Probed, Told
@@ -46,8 +47,11 @@ def probe(
     beside: float = 0.0,
     seed: int = 0,
     told: Told | None = None,
+    allow_writes: str | None = None,
+    confirm: str | None = None,
+    change_settings: Collection[str] = (),
 ) -> Probed:
-    """Measure a target by reads alone, and return what was found.
+    """Measure a target, by reads alone unless writes are allowed, and return what was found.
 
     Args:
         target: a block device, an address of NBD or iSCSI, ``sim:NAME`` or ``sim:FILE.toml``; None
@@ -62,6 +66,9 @@ def probe(
         beside: share of a simulated target's time that another client takes.
         seed: of the addresses, and of a simulated target.
         told: called as each step begins, with the seconds left and what is known.
+        allow_writes: blocks that may be written, with what they contain: "FIRST+BLOCKS".
+        confirm: model and serial number of a target that is written.
+        change_settings: settings for the time of the probe, such as "write-cache=off".
 
     Raises:
         NotADiskError: it is no single rotating disk.
@@ -79,14 +86,31 @@ def probe(
     budget_s = float(_bridge.call("quantity", "time", budget))
     if not budget_s >= LEAST_S:
         raise ConfigError(f"--budget: got {budget}, need at least {LEAST_S:g} s")
-    opened = _open(target, lateness, disturbed, beside, seed)
+    scratch = None if allow_writes is None else guard.scratch_of(allow_writes)
+    if scratch is None and plan.WRITES in (steps or ()):
+        raise ConfigError("--steps: got writes, need --allow-writes")
+    if scratch is None:
+        wanted = tuple(s for s in wanted if s != plan.WRITES)
+    change = disk_settings.wanted(change_settings)
+
+    def reopen() -> Any:
+        return _open(target, lateness, disturbed, beside, seed, writes=scratch is not None)
+
+    opened = reopen()
+    kept = watched = None
     try:
+        if scratch is not None:
+            guard.check_confirmed(target, opened.described, confirm)
         header = {
             "headstack_probe": VERSION,
             "seed": seed,
             "described": _plain(opened.described),
             "options": {"budget_s": budget_s, "steps": list(wanted)},
         }
+        if scratch is not None:
+            header["options"]["scratch"] = list(scratch)
+        if change:
+            header["options"]["settings"] = change
         kept = Log(header)
         if log is not None:
             path = Path(log)
@@ -95,16 +119,54 @@ def probe(
                 kept = Log.read(path)
                 if kept.header["described"] != _plain(opened.described):
                     raise ConfigError(f"{path}: got a log of another target, need this one's")
+            if scratch is not None and kept.header["options"].get("scratch") != list(scratch):
+                raise ConfigError(f"{path}: got a log of another scratch range, need this one's")
             kept.keep(path, resume=resume)
-        return _run(opened, kept, told)
+        watched = guard.Guard(target, opened, reopen, scratch, change)
+        found = _guarded(watched, opened, kept, told)
     finally:
         opened.close()
+        if kept is not None:
+            kept.close()
+    return found
 
 
-def _open(target: str, lateness: str | None, disturbed: float, beside: float, seed: int) -> Any:
+def _guarded(watched: guard.Guard, opened: Any, log: Log, told: Told | None) -> Probed:
+    """Measure a target that is set back afterwards."""
+    found = None
+    try:
+        watched.begin()
+        for note in watched.notes:
+            log.note(note)
+        found = _run(opened, log, told)
+    finally:
+        begun = len(watched.notes)
+        watched.end()
+        for note in watched.notes[begun:]:
+            log.note(note)
+            print(f"probe: {note}", file=sys.stderr)
+            if found is not None:
+                found.notes.append(note)
+    return found
+
+
+def _open(
+    target: str,
+    lateness: str | None,
+    disturbed: float,
+    beside: float,
+    seed: int,
+    *,
+    writes: bool = False,
+) -> Any:
     late = None if lateness is None else float(_bridge.call("quantity", "time", lateness))
     return _bridge.probe_target(
-        target, lateness_s=late, disturbed=disturbed, beside=beside, seed=seed
+        target,
+        lateness_s=late,
+        disturbed=disturbed,
+        beside=beside,
+        seed=seed,
+        allow_writes=writes,
     )
 
 
@@ -127,11 +189,8 @@ def _plain(described: Any) -> Any:
 
 def _run(target: Any, log: Log, told: Told | None) -> Probed:
     options = log.header["options"]
-    try:
-        session = Session(target, log)
-        return plan.run(session, float(options["budget_s"]), tuple(options["steps"]), told)
-    finally:
-        log.close()
+    session = Session(target, log)
+    return plan.run(session, float(options["budget_s"]), tuple(options["steps"]), told)
 
 
 class _Callable(ModuleType):

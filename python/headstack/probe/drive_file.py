@@ -26,6 +26,7 @@ from .seek import SeekCurve
 from .session import sector_blocks_of
 from .switches import Switches
 from .value import Value, default, exact, measured
+from .writes import Writes
 
 #: What drives of the class have where nothing was measured. Read-only probes say nothing of writes.
 _CLASS: dict[str, Any] = {
@@ -41,6 +42,9 @@ _CLASS: dict[str, Any] = {
     "overhead.read_miss": "0.1 ms",
     "queue.age_limit": "1 s",
 }
+
+#: Keys of the buffer that writes tell.
+_WRITTEN = ("write_back", "write_segments")
 
 
 @dataclass
@@ -70,6 +74,7 @@ class Found:
     queue: Queue | None = None
     actuators: Actuators | None = None
     idle: tuple[Idle, ...] = ()
+    writes: Writes | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -216,7 +221,8 @@ def _given(drive: dict[str, Any], origins: dict[str, Value | str], path: str, va
 def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) -> None:
     switch = found.switches.head_switch if found.switches else None
     _given(drive, origins, "positioning.head_switch", switch)
-    _given(drive, origins, "positioning.write_settle", None)
+    wrote = found.writes
+    _given(drive, origins, "positioning.write_settle", wrote.settle if wrote else None)
     o, link = found.curve.turnaround, _sector_s(found)
     # A read without a movement also takes its sector's time on medium and link.
     late = found.curve.lateness_s
@@ -232,6 +238,9 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
         "read_miss": {"after_read": _ms(miss), "after_write": _ms(miss)},
         "read_hit": {k: _ms(hit or miss) for k in ("after_read", "after_write")},
     }
+    for key, taken in wrote.overheads(less, late + link).items() if wrote else ():
+        drive["overhead"][key] = {k: _ms(taken) for k in ("after_read", "after_write")}
+        origins[f"overhead.{key}"] = taken
     origins["overhead.read_miss"] = miss
     origins["overhead.read_hit"] = hit or default(0.0, "")
 
@@ -272,7 +281,14 @@ def _buffer(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]
     origins["cache.segment_sectors"] = "not identifiable: at least what is read ahead"
     for path in _CLASS:
         if path.startswith("cache."):
-            _given(drive, origins, path, None)
+            key = path.removeprefix("cache.")
+            known = getattr(found.writes, key) if found.writes and key in _WRITTEN else None
+            _given(drive, origins, path, known)
+    limit = found.writes.dirty_limit if found.writes else None
+    whole = drive["cache"]["segments"] * drive["cache"]["segment_sectors"]
+    if limit and limit.value <= whole * int(found.described["physical_bytes"]):
+        drive["cache"]["dirty_limit"] = f"{limit.value} B"
+        origins["cache.dirty_limit"] = limit
     p = found.policies
     for key, on in p.values.items() if p else ():
         drive["cache"][key] = on
@@ -311,6 +327,7 @@ def _text(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) 
     if found.actuators is not None and int(found.actuators.number.value) > 1:
         spans = ", ".join(f"{a}+{n}" for a, n in found.actuators.ranges)
         lines.append(f"# actuators: {found.actuators.number.value}, of the blocks {spans}")
+    lines += [f"# {line}" for line in found.writes.text()] if found.writes else []
     for gap in found.idle:
         if float(gap.extra_s.value) > 5e-4:
             lines.append(f"# after {gap.gap_s} s without commands: {_ms(gap.extra_s)} more")

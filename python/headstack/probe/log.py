@@ -79,6 +79,10 @@ class Log:
         if self._file is not None:
             self._write(entry)
 
+    def note(self, text: str) -> None:
+        """Add what was, or was not, set back on the target."""
+        self.append({"note": text})
+
     def _write(self, document: dict[str, Any]) -> None:
         self._file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
         self._file.flush()

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from .replay import Replay
 
 #: Steps that may be left out, in their order; what comes before them is always done.
-STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "replay")
+STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "writes", "replay")
+
+#: The step that writes, where that is allowed.
+WRITES = "writes"
 
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
 ZONES_SHARE, LATER_S = 0.45, 520.0
@@ -50,6 +53,7 @@ LEAST_S = {
     "switches": 6.0,
     "idle": 3.0,
     "buffer": 47.0,
+    "writes": 15.0,
 }
 
 #: Visits of known addresses at the end, over which the turn is exact.
@@ -283,6 +287,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     period.visit(LAST_VISITS)
     clock.end()
     probed.seconds = clock.seconds
+    probed.notes += session.notes
     if session.epoch:
         probed.notes.append(
             f"the target was opened {session.epoch + 1} times: the probe was resumed, with a clock "

@@ -84,6 +84,12 @@ class Session:
         return [(a, min(a + n, whole)) for a, n in declared] or [(0, whole)]
 
     @property
+    def scratch(self) -> tuple[int, int]:
+        """First block and number of blocks that may be written."""
+        first, blocks = self._log.header.get("options", {}).get("scratch") or (0, 0)
+        return int(first), int(blocks)
+
+    @property
     def clock_s(self) -> float:
         """Time of the target that was used so far, in s."""
         return (self._spent_ns + self._last_ns - (self._first_ns or 0)) / 1e9
@@ -167,6 +173,22 @@ class Session:
         call["blocks"] = each
         return self._do({**call, **options})
 
+    def write(self, step: str, lba: Sequence[int] | Ints, **options: Any) -> Answer:
+        """Write a physical sector, or so many blocks, at each address; as `read`.
+
+        Only what the blocks contain is written.
+        """
+        blocks = int(options.pop("blocks", self.sector_blocks))
+        call = {"step": step, "lba": [int(x) for x in lba], "blocks": blocks}
+        if not isinstance(wait_s := options.pop("wait_s", 0.0), int | float):
+            call["wait_s"] = [round(float(w), 7) for w in wait_s]
+        return self._do({**call, "writes": True, **options})
+
+    @property
+    def notes(self) -> list[str]:
+        """What was, or was not, set back on the target so far."""
+        return [str(entry["note"]) for entry in self._log.entries if "note" in entry]
+
     def sleep(self, seconds: float) -> None:
         """Leave the target alone for a while."""
         self._do({"sleep": float(seconds)})
@@ -188,6 +210,8 @@ class Session:
         return answer
 
     def _logged(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        while "note" in (self._log.entries[self._next : self._next + 1] or [{}])[0]:
+            self._next += 1
         if self._next >= len(self._log.entries):
             return None
         entry = self._log.entries[self._next]
@@ -207,7 +231,9 @@ class Session:
 
     def _open(self) -> None:
         """Begin a new epoch if the log was written by an earlier process."""
-        if self._log.entries and self.described["kind"] != "sim" and not self._asked:
+        if self._asked or self.described["kind"] == "sim":
+            return
+        if any("note" not in entry for entry in self._log.entries):
             self._start(self.epoch + 1)
 
     def _start(self, epoch: int) -> None:
@@ -221,8 +247,9 @@ class Session:
             self._target.sleep(call["sleep"])
             now = int(self._target.now_ns())
             return {"issued": [now], "done": [now], "status": [0]}
-        rest = {k: v for k, v in call.items() if k not in ("step", "lba", "blocks")}
-        answers = self._target.read(call["lba"], call["blocks"], **rest)
+        rest = {k: v for k, v in call.items() if k not in ("step", "lba", "blocks", "writes")}
+        ask = self._target.write if "writes" in call else self._target.read
+        answers = ask(call["lba"], call["blocks"], **rest)
         return dict(zip(ANSWER, ([int(x) for x in a] for a in answers), strict=True))
 
     def _count(self, call: dict[str, Any], answer: Answer) -> None:

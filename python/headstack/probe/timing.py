@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches
+from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches, writes
 from .drive_file import Found
 from .geometry import Geometry
 from .session import sector_blocks_of
@@ -30,7 +30,7 @@ _MORE, _CLEARLY = 5000, 0.7
 _RESERVE_S = 75.0
 
 #: The steps in their order.
-STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle")
+STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle", "writes")
 
 
 def measure(
@@ -100,6 +100,10 @@ def measure(
         _queue(whole, session, geometry, found, scale)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
+    if begins("writes"):
+        found.writes = writes.measure(
+            session, geometry, curve, session.rng("writes"), disturbed=disturbed
+        )
     return found
 
 

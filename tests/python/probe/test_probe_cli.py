@@ -61,8 +61,6 @@ def test_the_document_has_every_value_with_its_origin(target, capsys):
         ([], "probe: got no target, need one or --from LOG"),
         (["sim:wd-re3-2009", "--budget", "1s"], "--budget: got 1s, need at least 10 s"),
         (["sim:wd-re3-2009", "--steps", "sek"], '--steps: got "sek", need one of seek'),
-        (["sim:wd-re3-2009", "--allow-writes"], "--allow-writes: got an option that is not supp"),
-        (["sim:wd-re3-2009", "--map"], "--map: got an option that is not supported"),
         (["sim:wd-re3-2009", "-o", "drive.txt"], '--out: got "drive.txt", need a name that ends'),
     ],
 )

@@ -53,6 +53,8 @@ def test_what_is_wrong_is_refused():
         with pytest.raises(ConfigError, match=key):
             target.read([0], **given)
     with pytest.raises(ConfigError, match="need allow_writes"):
+        target.hold(0, bytes(512))
+    with pytest.raises(ConfigError, match="whose contents are held"):
         target.write([0])
     with pytest.raises(ConfigError, match="disturbed: got 2"):
         sim(disturbed=2.0)
@@ -64,7 +66,10 @@ def test_what_is_wrong_is_refused():
 
 def test_writes_are_for_targets_that_allow_them():
     target = sim(allow_writes=True, lateness_s=0.0)
+    target.hold(8000, target.fetch(8000, 8))
     _, done, status = target.write([8000] * 3, fua=True)
+    with pytest.raises(ConfigError, match="need the scratch range, 8 blocks from 8000 on"):
+        target.write([7999])
     assert status == [0, 0, 0]
     # A forced write of the same place waits for its next pass.
     turn = 60e9 / 7200

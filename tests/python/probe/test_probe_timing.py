@@ -236,7 +236,7 @@ def test_one_arm_is_one_actuator_and_never_idles(whole: Probed, tmp_path: Path) 
 def test_maps_of_heads_cover_the_drive_and_costs_are_those_measured(tmp_path: Path) -> None:
     done = command(
         "probe", "sim:wd-re3-2009", "--budget", "2 min", "--steps", "queue",
-        "--rescue-maps", tmp_path, "--compare", "exos-x18",
+        "--map", tmp_path, "--compare", "exos-x18",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "io.cost.model: MAJ:MIN ctrl=user model=linear rbps=11" in done.stdout

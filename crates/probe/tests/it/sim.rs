@@ -3,7 +3,7 @@
 use crate::{one_by_one, reads};
 use headstack_drive::{DriveDesign, Models};
 use headstack_probe::sim::{Disturbance, Sim};
-use headstack_probe::{batch, open, Batch, Options, Pace, Status, Target};
+use headstack_probe::{batch, open, Batch, Options, Pace, Scratch, Status, Target};
 use headstack_testkit::disk::Disk;
 use headstack_testkit::noise::SplitMix;
 
@@ -225,7 +225,8 @@ fn wrong_input_is_refused() {
         assert!(Batch::reads(d, lba.clone(), blocks, pace.clone(), true).is_err(), "{lba:?} {pace:?}");
     }
     let batch = Batch::reads(d, vec![0], vec![1], Pace::Together, true).unwrap();
-    assert!(batch.writing(d, false).is_err());
+    let scratch = Scratch { first: 8, bytes: vec![0; 512], block_bytes: 512 };
+    assert!(batch.writing(scratch.into()).is_err());
 }
 
 #[test]
