@@ -36,7 +36,8 @@ THOROUGH = int(os.environ.get("HEADSTACK_THOROUGH", "1"))
 #: Whether studies run with fewer requests than their papers.
 QUICK = THOROUGH <= 1
 
-#: A part of the long tests: the commit whose hash draws their order, and the seconds within which they begin.
+#: A part of the long tests: the commit whose hash draws their order, and the seconds in which
+#: they begin.
 DRAWN_BY = os.environ.get("HEADSTACK_DRAWN_BY")
 BEGIN_WITHIN_S = float(os.environ.get("HEADSTACK_BEGIN_WITHIN_S", "inf"))
 _began_s = time.monotonic()

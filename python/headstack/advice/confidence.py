@@ -14,8 +14,8 @@ Operational Research 168(2), 2006, for batches of dependent data.
 
 # Validity
 Batches must be longer than what one burst of the load influences. Requests of one trace say
-nothing of loads that the trace does not contain. `tests/python/advice/test_advice.py` has the share of
-intervals that contain the true value.
+nothing of loads that the trace does not contain. `tests/python/advice/test_advice.py` has the
+share of intervals that contain the true value.
 """
 
 import math
