@@ -459,9 +459,7 @@ mod tests {
         let mut memory = Memory::default();
         assert_eq!(memory.read(&file, 4096, 4096), Ok(Status::Good));
         assert_eq!(memory.read(&file, 8192, 4096), Ok(Status::Other));
-        let writable = std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        let writable = OwnedFd::from(writable);
+        let writable = OwnedFd::from(tempfile::tempfile().unwrap());
         for (offset, forced) in [(4096, true), (512, false)] {
             assert_eq!(memory.write(&writable, offset, &[7; 512], forced), Ok(Status::Good));
         }
