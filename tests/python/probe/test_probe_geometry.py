@@ -101,7 +101,7 @@ def test_sectors_are_measured_where_the_target_says_512_bytes(size, disturbed, t
     spec["geometry"]["zones"][0]["sectors_per_track"] = 500
     core = probe._open(oracle.written(spec, tmp_path), "15us", disturbed, 0.0, 1)
     header = {"seed": 1, "described": {**probe._plain(core.described), "physical_bytes": 512}}
-    found = plan.run(session.Session(core, log.Log(header)), 60.0, (), None)
+    found = plan.run(session.Session(core, log.Log(header)), 120.0, (), None)
     assert found.described["physical_bytes"] == size
     assert found.geometry.bands[0].sectors_per_track == oracle.runs(spec)[0].n
     assert found.geometry.heads == spec["geometry"]["surfaces"]
