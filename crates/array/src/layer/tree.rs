@@ -188,6 +188,8 @@ pub struct Tree {
     firsts: Vec<u64>,
     /// Size of every unit, if all have the same.
     equal: Option<NonZeroU64>,
+    /// Whether parts of one request, which have one number, can be given to one root, which has several units.
+    parts_meet: bool,
     /// Number of requests under way.
     under_way: usize,
 }
@@ -239,6 +241,7 @@ impl Tree {
         let equal = units.first().and_then(|u| NonZeroU64::new(u.blocks));
         let order = Order::new(built.nodes.iter().map(|n| n.drive().is_some()));
         let mut tree = Tree {
+            parts_meet: units.windows(2).any(|pair| pair[0].node == pair[1].node),
             equal: equal.filter(|size| units.iter().all(|u| u.blocks == size.get())),
             units,
             firsts,
@@ -499,8 +502,10 @@ impl Tree {
             submitter,
             hint: request.hint,
         };
-        // Requests under way have different numbers there, too.
         let number = self.flow.open(request, request.id as u32);
+        if self.parts_meet {
+            self.flow[number].tag = number;
+        }
         (number, request)
     }
 

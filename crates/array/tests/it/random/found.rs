@@ -299,3 +299,24 @@ fn a_drive_rests_once_cleaning_has_found_nothing_to_do() {
     // At rest from 29 ms on, in idle_a 0.6 ms later; the run begins with the first request, before that.
     assert!(low > 0.3 && low < s.duration_s - 0.01, "{low} of {} s", s.duration_s);
 }
+
+/// Parts of one request that reach the two actuators of one drive had one number in the layers above it, and the end of the
+/// first was told twice.
+#[test]
+fn parts_of_a_request_on_two_actuators_of_a_drive_end_once_each() {
+    let result = holds(
+        "parts",
+        r#"
+        [run]
+        seed = 862348037
+        [workload]
+        synthetic = { n_requests = 222, rate = "308/s", reads = 0.66, size = "80 KiB", footprint = "225 MB" }
+        [[system]]
+        drive = "exos-2x14"
+        count = 4
+        organisation = "raid0"
+        layers = [{ name = "independent" }]
+        "#,
+    );
+    assert_eq!(only(&result).n_requests, 222);
+}
