@@ -187,7 +187,7 @@ impl World {
     /// What the drive does while it is looked at: as if it was not.
     fn looked_at(&self, looks: &Looks, plain: &Ran) -> Ran {
         let seen = self.run(looks);
-        assert_eq!(seen.done, plain.done, "looking changed what happens");
+        assert_eq!(seen.done, plain.done, "looking changed what happens: {looks:?}");
         checks::same_energy(&seen.energy, &plain.energy);
         seen
     }
