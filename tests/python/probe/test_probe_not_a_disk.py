@@ -2,11 +2,13 @@
 
 import random
 import re
+import socket
 import subprocess
 import sys
 import time
 from bisect import bisect_right
 from collections.abc import Container
+from pathlib import Path
 
 import probe_oracle as oracle
 import pytest
@@ -154,6 +156,11 @@ def test_slow_reads_make_no_wrong_turnaround():
     assert found.value == pytest.approx(0.135e-3, abs=30e-6), found
 
 
+def _listens(at: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(at)) == 0
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 @pytest.mark.needs("nbdkit")
 @pytest.mark.parametrize(
@@ -171,14 +178,15 @@ def test_slow_reads_make_no_wrong_turnaround():
 )
 def test_servers_without_a_disk_are_told(options, reason, tmp_path):
     """The times of a filter are those of this machine: another one may see only noise."""
-    socket, out = tmp_path / "socket", tmp_path / "drive.toml"
+    at, out = tmp_path / "socket", tmp_path / "drive.toml"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), *options], **quiet)
+    server = subprocess.Popen(["nbdkit", "-f", "-U", str(at), *options], **quiet)
     try:
-        while not socket.exists():
+        # The name is there a moment before somebody listens.
+        while not _listens(at):
             assert server.poll() is None
             time.sleep(0.01)
-        uri = f"nbd+unix:///?socket={socket}"
+        uri = f"nbd+unix:///?socket={at}"
         done = command("probe", uri, "--budget", "30s", "-o", out)
     finally:
         server.kill()
