@@ -144,7 +144,7 @@ pub trait Target: Send {
     /// # Errors
     /// The target is gone, or `goes_on` said no.
     fn run(&mut self, batch: &Batch, goes_on: &mut dyn FnMut() -> bool) -> Result<Answers, ProbeError>;
-    /// What some blocks contain, at most [`MOST_FETCHED`](crate::MOST_FETCHED) bytes; `None` if they cannot be read.
+    /// What some blocks contain, at most [`MOST_FETCHED`] bytes; `None` if they cannot be read.
     ///
     /// # Errors
     /// The target is gone.
