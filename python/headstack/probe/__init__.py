@@ -97,7 +97,7 @@ def probe(
         return _open(target, lateness, disturbed, beside, seed, writes=scratch is not None)
 
     opened = reopen()
-    kept = watched = None
+    kept = None
     try:
         if scratch is not None:
             guard.check_confirmed(target, opened.described, confirm)

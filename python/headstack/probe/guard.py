@@ -107,16 +107,16 @@ class Guard:
             return
         if self._scratch is not None:
             self._contents = self._read_scratch(*self._scratch)
-        before = settings.change(self._core, self._change)
-        free = {code: settings.page(self._core, code, changeable=True) for code in before}
+        pages = settings.change(self._core, self._change)
+        before = {code: now for code, (now, _) in pages.items()}
         if self._described["kind"] != "sim":
             self._keep(before)
         self._pages = before
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
                 self._signals[number] = signal.signal(number, lambda n, _: sys.exit(128 + n))
-        for code, now in settings.changed(before, self._change, free.__getitem__).items():
-            settings.select(self._core, code, now)
+        for code, (_, changed) in pages.items():
+            settings.select(self._core, code, changed)
         if self._scratch is not None:
             self._core.hold(self._scratch[0], self._contents)
 

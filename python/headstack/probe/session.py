@@ -210,11 +210,12 @@ class Session:
         return answer
 
     def _logged(self, call: dict[str, Any]) -> dict[str, Any] | None:
-        while "note" in (self._log.entries[self._next : self._next + 1] or [{}])[0]:
+        entries = self._log.entries
+        while self._next < len(entries) and "note" in entries[self._next]:
             self._next += 1
-        if self._next >= len(self._log.entries):
+        if self._next >= len(entries):
             return None
-        entry = self._log.entries[self._next]
+        entry = entries[self._next]
         if {k: v for k, v in entry.items() if k not in (*ANSWER, "epoch")} != call:
             raise ConfigError(
                 f"log: got another call than that of this plan at entry {self._next + 1}, need a "

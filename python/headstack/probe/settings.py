@@ -75,15 +75,15 @@ def check_awake(core: Any) -> None:
         raise ConfigError(f"probe: got a disk at {log[9]} C, need at most {log[15] - ROOM_K} C")
 
 
-def change(core: Any, settings: dict[str, bool]) -> dict[int, bytes]:
-    """Return the mode pages that change, as they are now.
+def change(core: Any, settings: dict[str, bool]) -> dict[int, tuple[bytes, bytes]]:
+    """Return the mode pages that change, as they are now and as they are to be.
 
     Raises:
         ConfigError: the target has no such settings, or cannot change them.
 
     """
-    before: dict[int, bytes] = {}
-    for name in settings:
+    pages: dict[int, tuple[bytes, bytes]] = {}
+    for name, on in settings.items():
         bits = SETTINGS[name]
         now = page(core, bits.page)
         free = page(core, bits.page, changeable=True)
@@ -92,20 +92,13 @@ def change(core: Any, settings: dict[str, bool]) -> dict[int, bytes]:
                 f"--change-settings: got {name}, which this target cannot change (not supported), "
                 "need a SCSI disk that can"
             )
-        before[bits.page] = now
-    return before
-
-
-def changed(before: dict[int, bytes], settings: dict[str, bool], free: Any) -> dict[int, bytes]:
-    """Return pages with settings changed where `free` of a page says that bits may change."""
-    pages = {code: bytearray(now) for code, now in before.items()}
-    for name, on in settings.items():
-        bits = SETTINGS[name]
+        # Of the bits, those that may change.
+        mask = bits.mask & free[bits.byte]
         bits_on = bits.on if on else bits.on ^ bits.mask
-        mask = bits.mask & free(bits.page)[bits.byte]
-        at = pages[bits.page][bits.byte]
-        pages[bits.page][bits.byte] = (at & ~mask) | (bits_on & mask)
-    return {code: bytes(now) for code, now in pages.items()}
+        changed = bytearray(pages.get(bits.page, (now, now))[1])
+        changed[bits.byte] = (changed[bits.byte] & ~mask) | (bits_on & mask)
+        pages[bits.page] = now, bytes(changed)
+    return pages
 
 
 def page(core: Any, code: int, *, changeable: bool = False) -> bytes | None:

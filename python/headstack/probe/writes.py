@@ -141,7 +141,7 @@ def measure(
     if write_back.value:
         ends = (float(t) for t in np.quantile(quick, [0.5, 0.3, 0.7]))
         cached = measured(ends, len(quick), "writes", "s")
-    sizes = _size(session, curve.turn_s, (low, past)) if write_back.value else (None, None)
+    sizes = _size(session, (low, past)) if write_back.value else (None, None)
     return Writes(
         settle,
         still,
@@ -240,9 +240,7 @@ def _pairs(session: Any, geometry: Any, scratch: tuple[int, int]) -> list[tuple[
     return [(start, places[i]) for i in sorted(chosen) if i == 0 or apart[i] > 0.5]
 
 
-def _burst(
-    session: Any, turn_s: float, scratch: tuple[int, int], sectors: int, most: int
-) -> Value | None:
+def _burst(session: Any, scratch: tuple[int, int], sectors: int, most: int) -> Value | None:
     """Return how many writes of so many sectors end in the buffer, one after the other."""
     block = int(session.sector_blocks)
     low, past = scratch
@@ -275,15 +273,13 @@ def _burst(
     return Value(middle, min(each), max(each), "measured", _BURSTS * count, "writes")
 
 
-def _size(
-    session: Any, turn_s: float, scratch: tuple[int, int]
-) -> tuple[Value | None, Value | None]:
+def _size(session: Any, scratch: tuple[int, int]) -> tuple[Value | None, Value | None]:
     """Return how many writes the write cache takes, or how many bytes."""
-    number = _burst(session, turn_s, scratch, 1, _NUMBER)
+    number = _burst(session, scratch, 1, _NUMBER)
     if number is not None:
         return number, None
     each = max(1, _BYTES // int(session.described["physical_bytes"]))
-    found = _burst(session, turn_s, scratch, each, _LARGE)
+    found = _burst(session, scratch, each, _LARGE)
     if found is None:
         return None, None
     sizes = (int(n) * _BYTES for n in (found.value, found.low, found.high + 1))
