@@ -85,19 +85,26 @@ impl Originals {
         self.drives.keys().cloned().collect()
     }
 
-    /// Keeps a drive's settings, if none of the same drive are kept: the first ones hold, also if the drive was gone meanwhile. It
-    /// returns when they are on the disk.
+    /// Keeps those of a drive's settings of which none are kept of the same drive: the first ones hold, also if the drive was gone
+    /// meanwhile. It returns when they are on the disk.
     ///
     /// # Errors
     /// They could not be saved; then they are not kept, and the drive must not be changed.
     pub fn keep(&mut self, drive: &str, serial: Option<&String>, values: &Values) -> io::Result<()> {
-        if self.of_same(drive, serial).is_some() {
-            return Ok(());
+        let before = self.drives.get(drive).cloned();
+        let mut kept = match (&before, self.of_same(drive, serial)) {
+            // Some were restored, and the others not yet.
+            (_, Some(first)) if values.keys().all(|knob| first.contains_key(knob)) => return Ok(()),
+            (Some(kept), Some(_)) => kept.clone(),
+            _ => Kept { serial: serial.cloned(), values: Values::new() },
+        };
+        for (knob, value) in values {
+            kept.values.entry(*knob).or_insert_with(|| value.clone());
         }
-        let kept = Kept { serial: serial.cloned(), values: values.clone() };
         self.drives.insert(drive.into(), kept);
         self.save().inspect_err(|_| {
             self.drives.remove(drive);
+            self.drives.extend(before.map(|kept| (drive.to_string(), kept)));
         })
     }
 

@@ -55,7 +55,7 @@ fn find(kernels: &[Kernel], name: &str) -> Option<Kernel> {
     kernels.get(i).filter(|k| k.is_present()).cloned()
 }
 
-fn opener(kernels: &[Kernel]) -> Opener {
+pub fn opener(kernels: &[Kernel]) -> Opener {
     let all = kernels.to_vec();
     Box::new(move |drive: &config::Drive| {
         let kernel = find(&all, drive.name())?;

@@ -1,7 +1,8 @@
 //! The file of settings of before: after a crash it has all of them, and restoring gives them back.
 
-use crate::group::{bench, tempdir};
+use crate::group::{bench, opener, tempdir};
 use crate::kernel::{Answer, Kernel};
+use headstack_host::group::Group;
 use headstack_host::knobs::Knob;
 use headstack_host::originals::{restore, Originals};
 use rustix::io::Errno;
@@ -31,6 +32,25 @@ fn a_crash_leaves_a_file_from_which_all_is_restored() {
     assert!(restore(&mut again, find).expect("the file can be written").is_empty());
     assert_eq!(bench.sizes(1), (64, 32));
     assert!(!file.exists());
+}
+
+/// One setting was restored and another refused; the next daemon changes both again.
+#[test]
+fn what_was_restored_alone_is_kept_anew() {
+    let mut bench = bench(1, "pcap-s", true, json!({}));
+    bench.seconds(8, 30.0);
+    let file = bench.folder.path().join("originals.json");
+    let text = std::fs::read_to_string(&file).expect("it was written");
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    bench.kernels[0].set(|s| s.values.insert(Knob::QueueDepth, "32".into()));
+    document["drives"]["drive-0"].as_object_mut().expect("settings").remove(Knob::QueueDepth.name());
+    std::fs::write(&file, document.to_string()).expect("the file");
+    bench.originals = Originals::open(&file).expect("it was written");
+    bench.group = Group::new(&bench.group.config, true, opener(&bench.kernels));
+    bench.seconds(8, 30.0);
+    assert_ne!(bench.sizes(0).1, 32);
+    assert!(bench.release());
+    assert_eq!(bench.sizes(0), (64, 32));
 }
 
 /// Settings do not outlive a boot, so those of another boot are not restored.
