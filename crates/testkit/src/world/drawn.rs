@@ -82,7 +82,8 @@ pub(super) fn as_table(spec: &DriveSpec) -> Table {
 
 /// All keys of a drive.
 pub(super) fn keys(spec: &DriveSpec) -> Vec<(String, Value)> {
-    differences(&Table::new(), &as_table(spec), &["seek"])
+    // Names of sources have dots.
+    differences(&Table::new(), &as_table(spec), &["seek", "sources"])
 }
 
 /// The description that has these keys.
