@@ -236,6 +236,8 @@ impl Drive {
         let mut spec = design.shared_spec().clone();
         spec.parallelism.faults = vec![fault];
         crate::unit_plan::units(&spec)?;
+        // Faults of the description that have occurred by now come first.
+        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
             unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);
