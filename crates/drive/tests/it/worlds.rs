@@ -10,8 +10,8 @@ use headstack_testkit::{cases, first_seed, shipped, SplitMix};
 /// overtakes writes which wait for room, a change of speed during a checkpoint.
 const FOUND: [u64; 14] = [1610, 3589, 7209, 9183, 11276, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 46155, 60178];
 
-/// The same of varied drives: data lost with a head, after which the drive rests.
-const FOUND_VARIED: [u64; 1] = [121274727];
+/// The same of varied drives: data lost with a head, after which the drive rests; an arm that fails while the drive rests.
+const FOUND_VARIED: [u64; 2] = [121274727, 406963];
 
 /// The same of restless hosts: a scheduler that takes a command before it was set, a head that fails while another one's
 /// fault is not known yet.
