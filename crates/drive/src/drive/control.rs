@@ -415,6 +415,8 @@ impl Drive {
             None => at,
         };
         let then = ready.saturating_add(takes);
+        // Nor does background work begin while it recovers.
+        self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
         self.meter.change(then, active, low.unwrap_or_default(), (design.common.watts, design.common.conditions));

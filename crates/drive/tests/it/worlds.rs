@@ -14,8 +14,8 @@ const FOUND: [u64; 14] = [1610, 3589, 7209, 9183, 11276, 15616, 16740, 24580, 27
 const FOUND_VARIED: [u64; 2] = [121274727, 406963];
 
 /// The same of restless hosts: a scheduler that takes a command before it was set, a head that fails while another one's
-/// fault is not known yet.
-const FOUND_RESTLESS: [u64; 2] = [400779, 401853];
+/// fault is not known yet, cleaning that is due when the speed of a drive on its way to standby is changed.
+const FOUND_RESTLESS: [u64; 3] = [400779, 401853, 404645];
 
 #[test]
 fn random_drives_keep_their_promises() {
