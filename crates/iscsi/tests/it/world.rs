@@ -416,10 +416,11 @@ impl Case {
         let bytes = match kind {
             0 if self.draw.one_in(2) => [&first, &request(0, WRITE, 1, 0, 1 << 20)[..]].concat(),
             0 => [first, request(0, READ, 1, 0, 1 << 20).repeat(1000)].concat(),
-            _ => [first, then.repeat((8 << 20) / then.len().max(1))].concat(),
+            // More than sockets hold.
+            _ => [first, then.repeat((64_usize << 20).div_ceil(then.len().max(1)))].concat(),
         };
         // It goes on as long as the server takes something.
-        let patience = Some(Duration::from_millis(20));
+        let patience = Some(Duration::from_millis(100));
         if kind < 2 {
             let mut stream = nbd::connect(&running.socket);
             stream.set_write_timeout(patience).unwrap();
@@ -535,7 +536,7 @@ fn live_servers_keep_what_they_promise() {
         if checked.is_err() {
             failed.push(seed);
         }
-        assert!(done > 50 || checked.is_err(), "seed {seed} did little");
+        assert!(done > 50 || case.may_fail || checked.is_err(), "seed {seed} did little");
     }
     assert!(failed.is_empty(), "HEADSTACK_SEED: seeds {failed:?}");
 }
