@@ -274,7 +274,7 @@ pub struct QueueParts {
     pub place: f64,
     /// In an elevator.
     pub elevator: f64,
-    /// In a volume: for rows or ranges, for a rebuild, and in the queues of the reads before a write.
+    /// In a volume: for rows or ranges, for a rebuild, for a member that left, and in the queues of the reads before a write.
     pub array: f64,
     /// In the drive.
     pub drive: f64,

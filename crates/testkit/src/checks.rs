@@ -5,7 +5,7 @@ use crate::world::{Deed, Ran, World};
 use headstack_drive::power::StateWatts;
 use headstack_drive::spec::{ArmShare, DriveSpec, MediaScanMode, Parking};
 use headstack_drive::{
-    power, Command, DriveEnergy, DriveRequest, Heeded, Hint, LimitEnd, Phase, PhaseKind, Setting, Work,
+    power, Command, Completion, DriveEnergy, DriveRequest, Heeded, Hint, LimitEnd, Phase, PhaseKind, Setting, Work,
 };
 use std::collections::BTreeMap;
 
@@ -70,10 +70,20 @@ pub fn completions(world: &World, ran: &Ran) {
         if !may_fail && !outside {
             assert_eq!(limited, c.limit != LimitEnd::Unlimited, "{request:?} {c:?}");
             assert_eq!(c.error, c.limit.fails(), "{request:?} {c:?}");
+            active_time(spec, &request, c);
         }
     }
     let scan = ran.drive.counters().recovery_scan_s;
     assert!(scan.is_none_or(|s| (0.0..1e4).contains(&s)), "{scan:?}");
+}
+
+/// A command that was served within its limit did not take longer than its active time.
+fn active_time(spec: &DriveSpec, request: &DriveRequest, c: &Completion) {
+    let (Hint::Limit(number), LimitEnd::Met, true) = (request.hint, c.limit, c.mechanical) else { return };
+    let limits = &spec.duration_limits;
+    let of = if request.command.writes() { &limits.writes } else { &limits.reads };
+    let most = of.get(number.place()).and_then(|limit| limit.active).map_or(u64::MAX, |t| t.0 as u64);
+    assert!(response(c) - c.components.queue <= most, "{most} ns: {c:?}");
 }
 
 /// Phases of each assembly follow each other from 0 to the end at least, and nobody works in a low-power condition.

@@ -41,18 +41,13 @@ mod tests {
 
     /// Whether a folder with one plug-in file of this text matches the list.
     fn matches(names: &'static [&'static str], text: &str) -> bool {
-        let crate_folder = std::env::temp_dir().join(format!(
-            "headstack-plugins-{}-{:?}",
-            std::process::id(),
-            std::thread::current().id()
-        ));
+        let root = tempfile::tempdir().expect("a folder");
+        let crate_folder = root.path();
         std::fs::create_dir_all(crate_folder.join("p")).expect("a folder");
         std::fs::write(crate_folder.join("p/a_b.rs"), text).expect("a file");
         std::fs::write(crate_folder.join("p/mod.rs"), "").expect("a file");
         let folder = crate_folder.to_string_lossy().to_string();
-        let ok = catch_unwind(|| folder_matches(&folder, "p", &["mod"], names)).is_ok();
-        std::fs::remove_dir_all(crate_folder).expect("removed");
-        ok
+        catch_unwind(|| folder_matches(&folder, "p", &["mod"], names)).is_ok()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Parquet files made here and damaged at random with a seed: each is read or refused. The library panics on
 //! some damage, and most of that must be found before it is called.
 
-use headstack_engine::random::stream;
 use headstack_testkit::memory::peak_bytes;
+use headstack_testkit::XorShift;
 use headstack_trace::reader::{formats, open_with, Input};
 use headstack_trace::{OnError, ReadOptions};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -11,7 +11,6 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use rand::Rng;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -119,31 +118,15 @@ fn files() -> Vec<Vec<u8>> {
     files
 }
 
-fn damage(bytes: &mut Vec<u8>, random: &mut impl Rng) {
+/// Half of the damage is in the footer, which has the metadata; a piece is a number in the format's variable-length encoding.
+fn damage(bytes: &mut Vec<u8>, rng: &mut XorShift) {
     let length = bytes.len();
-    // Half of the damage is in the footer, which has the metadata.
     let footer = u32::from_le_bytes(bytes[length - 8..length - 4].try_into().unwrap()) as usize;
-    let from = match random.random() {
-        true => length.saturating_sub(footer + 8),
-        false => 0,
-    };
-    let at = random.random_range(from..length);
-    match random.random_range(0..5) {
-        0 => bytes[at] = random.random(),
-        1 => bytes[at] ^= 1 << random.random_range(0..8),
-        2 => {
-            let end = (at + random.random_range(1..9)).min(length);
-            bytes[at..end].fill(if random.random() { 0xff } else { 0 });
-        }
-        3 => {
-            // A random number in the format's variable-length encoding.
-            let digits = random.random_range(1..10).min(length - at);
-            bytes[at..at + digits].fill_with(|| random.random::<u8>() | 0x80);
-        }
-        _ => {
-            bytes.remove(at);
-        }
-    }
+    let mut rest = bytes.split_off([0, length.saturating_sub(footer + 8)][rng.below(2) as usize]);
+    let number = rng.draw().to_le_bytes().map(|digit| digit | 0x80);
+    let digits = 1 + rng.below(8) as usize;
+    headstack_testkit::damage::damage(&mut rest, 9, &[&number[..digits]], rng);
+    bytes.extend(rest);
 }
 
 /// Number of rows, and whether reading ended with an error; from memory, or through `file`.
@@ -182,15 +165,13 @@ fn damaged_files_are_read_or_refused() {
     }));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged");
-    let mut random = stream(seed, "damaged parquet");
+    let mut rng = XorShift::seeded(seed);
     let files = files();
     let mut wrong = Vec::new();
     for (number, original) in files.iter().enumerate() {
         for round in 0..ROUNDS {
             let mut bytes = original.clone();
-            for _ in 0..1 + round % 3 {
-                damage(&mut bytes, &mut random);
-            }
+            damage(&mut bytes, &mut rng);
             let file = (round % 8 == 0).then_some(path.as_path());
             for on_error in [OnError::Fail, OnError::Skip] {
                 if panic::catch_unwind(|| read(&bytes, on_error, file)).is_err() {

@@ -122,7 +122,8 @@ pub struct Waits {
     pub place: u64,
     /// In an elevator.
     pub elevator: u64,
-    /// In a volume: for a range, for others in its rows, for a rebuild, and in the queues of the reads before its write.
+    /// In a volume: for a range, for others in its rows, for a rebuild, for a member that left, and in the
+    /// queues of the reads before its write.
     pub array: u64,
 }
 

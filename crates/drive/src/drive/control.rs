@@ -236,6 +236,8 @@ impl Drive {
         let mut spec = design.shared_spec().clone();
         spec.parallelism.faults = vec![fault];
         crate::unit_plan::units(&spec)?;
+        // Faults of the description that have occurred by now come first.
+        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
         for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
             unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);
@@ -413,6 +415,8 @@ impl Drive {
             None => at,
         };
         let then = ready.saturating_add(takes);
+        // Nor does background work begin while it recovers.
+        self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
         self.meter.change(then, active, low.unwrap_or_default(), (design.common.watts, design.common.conditions));

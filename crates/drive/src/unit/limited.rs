@@ -164,6 +164,7 @@ impl ServiceUnit {
 
     /// A waiting command ends at `now`, because a time has passed.
     fn expire(&mut self, index: usize, end: LimitEnd, now: u64) {
+        self.meet_faults(now);
         self.server.happens(now);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;

@@ -150,6 +150,8 @@ impl ServiceUnit {
             return;
         };
         roles.enter(at, mode);
+        // At rest they change without work: a rest goes on.
+        let rests = self.rests_at(at);
         let first = roles.first_arm;
         for a in 0..self.server.arms.assemblies.len() {
             let new = roles::of(&roles.modes[mode].roles, first + a as u32);
@@ -162,6 +164,9 @@ impl ServiceUnit {
                 [head_set.reads, head_set.writes] = new;
             }
             let stopped = self.server.end_work_of(a, at);
+            if rests {
+                continue;
+            }
             let assembly = &mut self.server.arms.assemblies[a];
             let timeline = &mut assembly.mechanism.timeline;
             let free = stopped.max(assembly.serves_until).max(timeline.free());
@@ -169,8 +174,19 @@ impl ServiceUnit {
             timeline.hold_until(assembly.serves_until);
             roles.switching += roles.switch_time;
         }
-        self.free = self.free.max(self.next_free()).max(at);
+        if !rests {
+            self.free = self.free.max(self.next_free()).max(at);
+        }
         self.roles = Some(roles);
+    }
+
+    /// Whether the unit, whose background was brought up to `at`, has nothing to do then. Commands that it knows may have
+    /// arrived later.
+    fn rests_at(&self, at: u64) -> bool {
+        let under_way = self.server.arms.assemblies.iter().any(|a| a.jobs.any_under_way());
+        let later = self.queue.is_empty() || self.queue.items()[self.queue.oldest()].arrival.at > at;
+        let admitted = self.write_admission.as_ref().is_some_and(|w| w.has_arrived(at));
+        later && !under_way && !admitted && !self.server.destage_pending() && self.busy_end() <= at
     }
 
     /// Excludes modes that leave places without an arm, after a part was taken out of use at `at`.

@@ -18,7 +18,7 @@ impl ServiceUnit {
         if !self.queue.is_empty() || self.limited.as_ref().is_some_and(|l| l.held() > 0) {
             return None;
         }
-        self.server.run_background(now);
+        self.bring_to(now);
         let under_way = self.server.arms.assemblies.iter().any(|a| a.jobs.any_under_way());
         if under_way || self.destage_pending() || self.log_work_pending() {
             return None;
@@ -185,6 +185,7 @@ impl ServiceUnit {
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
+        self.meet_faults(now.0);
         self.server.happens(now.0);
         if let Some(found) = self.write_admission.as_mut().and_then(|e| e.take_waiting(id)) {
             return Some(found);

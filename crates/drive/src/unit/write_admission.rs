@@ -63,6 +63,11 @@ impl WriteAdmission {
         });
     }
 
+    /// Whether a write had arrived by `now`.
+    pub fn has_arrived(&self, now: u64) -> bool {
+        self.writes.front().is_some_and(|w| w.arrival.at <= now)
+    }
+
     /// No write enters the buffer before `ready`.
     pub fn not_before(&mut self, ready: u64) {
         self.looks_at = self.looks_at.max(ready);

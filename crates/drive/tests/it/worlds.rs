@@ -10,8 +10,12 @@ use headstack_testkit::{cases, first_seed, shipped, SplitMix};
 /// overtakes writes which wait for room, a change of speed during a checkpoint.
 const FOUND: [u64; 14] = [1610, 3589, 7209, 9183, 11276, 15616, 16740, 24580, 27146, 35614, 43595, 44442, 46155, 60178];
 
-/// The same of restless hosts: a scheduler that takes a command before it was set.
-const FOUND_RESTLESS: [u64; 1] = [400779];
+/// The same of varied drives: data lost with a head, after which the drive rests; an arm that fails while the drive rests.
+const FOUND_VARIED: [u64; 2] = [121274727, 406963];
+
+/// The same of restless hosts: a scheduler that takes a command before it was set, a head that fails while another one's
+/// fault is not known yet, cleaning that is due when the speed of a drive on its way to standby is changed.
+const FOUND_RESTLESS: [u64; 3] = [400779, 401853, 404645];
 
 #[test]
 fn random_drives_keep_their_promises() {
@@ -23,17 +27,10 @@ fn random_drives_keep_their_promises() {
 #[test]
 fn varied_drives_keep_their_promises() {
     let from = first_seed(0);
-    check_all((from..from + cases(200)).map(|seed| (seed, World::varied(seed, "").map(World::calm))));
+    let calm = (from..from + cases(200)).chain(FOUND_VARIED);
+    check_all(calm.map(|seed| (seed, World::varied(seed, "").map(World::calm))));
     let restless = (from..from + cases(100)).chain(FOUND_RESTLESS);
     check_all(restless.map(|seed| (seed, World::varied(seed, "").map(World::restless))));
-}
-
-/// Once all surfaces have failed, a write is refused at once if the drive was looked at; if not, when it had room or had woken.
-#[test]
-#[ignore = "found, not mended yet"]
-fn worlds_that_break_their_promises() {
-    check_all([(401853, World::varied(401853, "").map(World::restless))]);
-    check_all([(121274727, World::varied(121274727, "").map(World::calm))]);
 }
 
 /// Each point with one in so many drives, and each drive at one in so many points: 3 in a thorough run. Odd, so that a

@@ -37,7 +37,7 @@ use rustix::event::{epoll, Timespec};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -83,10 +83,6 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn folder() -> PathBuf {
-    std::env::temp_dir().join(format!("headstack-accuracy-{}", std::process::id()))
-}
-
 /// Serves the shelf of a folder until standard input ends. Prints a line for each device of iSCSI, and `ready`.
 fn serve(folder: &Path, busy: bool, iscsi: bool) -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives");
@@ -130,7 +126,6 @@ fn serve(folder: &Path, busy: bool, iscsi: bool) -> io::Result<()> {
 
 /// Writes the experiment of a shelf.
 fn describe(folder: &Path, drives: u64) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
     let text = format!(
         "[workload]\nsynthetic = {{ n_requests = 1, rate = \"1/s\" }}\n\
          [[system]]\nname = \"shelf\"\ndrive = \"{DRIVE}\"\ncount = {drives}\n"
@@ -231,37 +226,39 @@ fn client(mut all: Vec<Drive>, seconds: u64, rate: u64, sleeps: bool) -> io::Res
 
 /// Measures both servers with the same requests at the same times.
 fn measure(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
-    let folder = folder();
-    describe(&folder, drives)?;
-    let over_nbd = || (0..drives).map(|i| Drive::nbd(&folder, i)).collect::<io::Result<Vec<_>>>();
-    let (mut child, _) = server(&["--serve"], &folder, busy)?;
+    let temporary = tempfile::tempdir()?;
+    let folder = temporary.path();
+    describe(folder, drives)?;
+    let over_nbd = || (0..drives).map(|i| Drive::nbd(folder, i)).collect::<io::Result<Vec<_>>>();
+    let (mut child, _) = server(&["--serve"], folder, busy)?;
     let sent = client(over_nbd()?, seconds, rate, sleeps)?;
     drop(child.stdin.take());
     child.wait()?;
-    let times = simulated(&folder, &sent)?;
+    let times = simulated(folder, &sent)?;
     report(rate, "headstack", drives, &sent, &times);
     let list = times.iter().map(|t| format!("{}\n", t.unwrap_or(0)));
     std::fs::write(folder.join("times.txt"), list.collect::<String>())?;
     let _ = std::fs::remove_file(folder.join("socket"));
-    let (mut child, _) = server(&["--floor", &drives.to_string()], &folder, busy)?;
+    let (mut child, _) = server(&["--floor", &drives.to_string()], folder, busy)?;
     let sent = client(over_nbd()?, seconds, rate, sleeps)?;
     child.wait()?;
     report(rate, "floor", drives, &sent, &times);
-    std::fs::remove_dir_all(&folder)
+    temporary.close()
 }
 
 /// Measures the server over iSCSI.
 fn measure_iscsi(drives: u64, seconds: u64, rate: u64, (busy, sleeps): (bool, bool)) -> io::Result<()> {
-    let folder = folder();
-    describe(&folder, drives)?;
-    let (mut child, urls) = server(&["--serve", "--iscsi"], &folder, busy)?;
+    let temporary = tempfile::tempdir()?;
+    let folder = temporary.path();
+    describe(folder, drives)?;
+    let (mut child, urls) = server(&["--serve", "--iscsi"], folder, busy)?;
     let all = urls.iter().map(|url| Drive::iscsi(url));
     let sent = client(all.collect::<io::Result<_>>()?, seconds, rate, sleeps)?;
     drop(child.stdin.take());
     child.wait()?;
-    let times = simulated(&folder, &sent)?;
+    let times = simulated(folder, &sent)?;
     report(rate, "headstack", drives, &sent, &times);
-    std::fs::remove_dir_all(&folder)
+    temporary.close()
 }
 
 /// The simulated response time of each request, if the record can say it, in nanoseconds.

@@ -78,6 +78,11 @@ fn wrong_commands_get_the_sense_of_the_standard() {
     let answer = session.ask(1, &[0; 6], 0);
     assert_eq!(answer.sense, Some((5, 0x25, 0)));
     assert_eq!(session.ask(1, &[0x12, 0, 0, 0, 96, 0], 96).data[0], 0x7f);
+    // So does REQUEST SENSE, in fixed format or, with DESC, in that of descriptors.
+    for (desc, code, place) in [(0, 0x70, 12), (1, 0x72, 2)] {
+        let sense = session.ask(1, &[0x03, desc, 0, 0, 18, 0], 18).data;
+        assert_eq!((sense[0], sense[place]), (code, 0x25));
+    }
     assert_eq!(session.ask(0, &ten(READ, 0, last, 1), 512).status, 0);
 }
 

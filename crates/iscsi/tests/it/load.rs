@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 /// Most bytes for a client: what it has not taken and what is not understood, in buffers of up to twice their bytes, and
 /// 4,096 requests with what the simulated drive knows of them.
-const HELD: u64 = 2 * ((512 + 66) << 10) + 4096 * 768;
+pub const HELD: u64 = 2 * ((512 + 66) << 10) + 4096 * 768;
 /// Most memory of a server with 1,000 such clients.
 const ALL_HELD: u64 = 256 << 20;
 /// Longest time of 99 of 100 requests of a well-behaved client.
 const MOST_WAIT: Duration = Duration::from_millis(5);
 /// What clients do, and what was held before there were bounds. None of them ever reads; the first three speak NBD.
-const KINDS: [(&str, &str); 8] = [
+pub const KINDS: [(&str, &str); 8] = [
     ("NBD: reads of 32 MiB", "1.2 MB each"),
     ("NBD: asks for 1.9 million descriptions", "57 MB each"),
     (LEAVES, "0"),
@@ -68,7 +68,7 @@ fn command(flags: u8, cdb: [u8; 16], expected: u32, tag: u32) -> Vec<u8> {
 }
 
 /// What a kind of clients sends first, and then again and again.
-fn script(kind: &str, target: &str) -> (Vec<u8>, Vec<u8>) {
+pub fn script(kind: &str, target: &str) -> (Vec<u8>, Vec<u8>) {
     let begun = |options: &[u8]| [&[0, 0, 0, 3], options, &option(7, &[0; 6])].concat();
     let normal = [
         login(0x87, &format!("TargetName={target}\0SessionType=Normal")),

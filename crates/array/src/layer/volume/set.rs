@@ -4,7 +4,7 @@ use super::rebuild::{self, Extent};
 use super::state::State;
 use super::stripe_cache::{Ending, ROWS};
 use super::{blocks_of, Stage, Volume};
-use crate::layer::{not_supported, Flow, LayerCompletion, Setting, ANYONE};
+use crate::layer::{not_supported, Flow, LayerCompletion, Setting, Waits, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
 use headstack_schema::Table;
@@ -194,6 +194,7 @@ impl Volume {
                 arrival: since,
                 completion: now,
                 components: Components { queue: now.0 - since.0, ..Components::default() },
+                waits: Waits { array: now.0 - since.0, ..Waits::default() },
                 cache_hit: false,
                 drive: ANYONE,
                 ..LayerCompletion::default()

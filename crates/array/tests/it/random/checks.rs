@@ -4,7 +4,9 @@ use crate::random::log::{self, Row};
 use crate::random::trial::Finding;
 use headstack_array::result::{DriveResult, PowerByMode};
 use headstack_array::{RunResult, SystemResult};
-use std::collections::BTreeSet;
+use headstack_units::Frequency;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -30,14 +32,19 @@ fn near(a: f64, b: f64, scale: f64) -> bool {
 
 /// All checks of one result and its files in `out`.
 pub fn all(result: &RunResult, out: &Path) -> Checked {
+    let named = |key: &str, name: &str| {
+        let tables = result.experiment[key].as_array().into_iter().flatten();
+        tables.into_iter().find(|t| t["name"] == name).cloned().unwrap_or_default()
+    };
     for system in &result.systems {
         let place = |e: Finding| Finding { text: format!("{} on {}: {}", system.name, system.workload, e.text), ..e };
-        one(system, out).map_err(place)?;
+        let (described, workload) = (named("system", &system.name), named("workload", &system.workload));
+        one(system, &described, workload["warm_up"] != 0, out).map_err(place)?;
     }
     Ok(())
 }
 
-fn one(system: &SystemResult, out: &Path) -> Checked {
+fn one(system: &SystemResult, described: &Value, warms_up: bool, out: &Path) -> Checked {
     let file = |name: &Option<String>| out.join(name.as_deref().unwrap_or_default());
     let rows = log::requests(&file(&system.requests_file));
     need!("whole run", !system.partial, "partial");
@@ -45,6 +52,10 @@ fn one(system: &SystemResult, out: &Path) -> Checked {
     means(system, &rows)?;
     operations(system, &rows)?;
     littles_law(system, &rows)?;
+    throttles(system, described)?;
+    if !warms_up {
+        layers(system, &rows)?;
+    }
     for drive in &system.drives {
         let place = |e: Finding| Finding { text: format!("{}: {}", drive.name, e.text), ..e };
         let mut layers = system.layers.iter();
@@ -181,6 +192,51 @@ fn littles_law(system: &SystemResult, rows: &[Row]) -> Checked {
     Ok(())
 }
 
+/// No throttle has passed more requests than the highest of its limits lets pass in that time, but the first one.
+fn throttles(system: &SystemResult, described: &Value) -> Checked {
+    let named = |t: &&Value| t["name"] == "throttle";
+    let tables = described["layers"].as_array().into_iter().flatten().filter(named);
+    let changes = || described["change"].as_array().into_iter().flatten();
+    let of = |value: &Value| serde_json::from_value::<Frequency>(value.clone()).ok().map(|f| f.0);
+    let changed = changes().filter_map(|c| of(&c["iops_limit"])).fold(0.0, f64::max);
+    for (table, layer) in tables.zip(system.layers.iter().filter(|l| l.layer == "throttle")) {
+        // A controller sets limits of its own; requests of all sizes pass within a bandwidth.
+        if let (Some(rate), None) = (of(&table["iops"]), &system.capping) {
+            let most = layer.instances as f64 * (rate.max(changed) * system.duration_s * (1.0 + ROUNDING) + 1.0);
+            let n = layer.n_requests - layer.n_errors;
+            need!("a throttle's limit", n as f64 <= most, "{n} passed, {most} may");
+        }
+    }
+    Ok(())
+}
+
+/// Without a warm-up and errors: what a layer has given to the one below is what that has had, but for flushes and rebuilds
+/// that go on at the end; and no request waits in drives for longer than the longest request there takes.
+fn layers(system: &SystemResult, rows: &[Row]) -> Checked {
+    if system.layers.iter().any(|l| l.n_errors > 0) {
+        return Ok(());
+    }
+    let all_ends = system.changes.is_none() && rows.iter().all(|r| r.op != "flush");
+    for pair in system.layers.windows(2).filter(|_| all_ends) {
+        let count = |name: &str| pair[0].counts.get(name).copied().unwrap_or(0);
+        let given = match pair[0].layer.as_str() {
+            "raid1" | "raid5" | "raid10" => count("member_reads") + count("member_writes"),
+            "host-queue" => count("dispatched"),
+            "throttle" | "link" => pair[0].n_requests,
+            _ => continue,
+        };
+        need!("members have what a layer gave", given == pair[1].n_requests, "{given} given: {pair:?}");
+    }
+    // What is read once more, because a member left, waits in drives twice.
+    let retried = system.layers.iter().any(|l| l.counts.get("retried").is_some_and(|n| *n > 0));
+    let longest_s = system.layers.last().map_or(f64::INFINITY, |drives| drives.longest_s);
+    for row in rows.iter().filter(|_| !retried) {
+        let waits_s = row.queue_ns[3] as f64 * 1e-9;
+        need!("waits of layers are theirs", waits_s <= longest_s + 1e-9, "{longest_s} s at drives: {row:?}");
+    }
+    Ok(())
+}
+
 /// No state of a drive is negative, and they add up to the run, but for the time in which a member was out of a volume;
 /// energies follow.
 fn states(drive: &DriveResult, duration_s: f64, redundant: bool) -> Checked {
@@ -314,6 +370,28 @@ fn capping(system: &SystemResult, out: &Path) -> Checked {
     let (low, high) = efficiencies.iter().fold((f64::INFINITY, 0.0), |(low, high), e| (e.min(low), e.max(high)));
     let is_constant = efficiencies.is_empty() || near(low, high, high);
     need!("drives add up to the meter", is_constant, "efficiency from {low} to {high}");
+    Ok(())
+}
+
+/// A warm-up changes what is counted, not what happens: each request ends as in the run without one, and the meter of a
+/// capped system reads the same.
+pub fn warmed((warm, out): (&RunResult, &Path), (cold, out_cold): (&RunResult, &Path)) -> Checked {
+    for (warm, cold) in warm.systems.iter().zip(&cold.systems) {
+        let rows =
+            |s: &SystemResult, out: &Path| log::requests(&out.join(s.requests_file.as_deref().unwrap_or_default()));
+        let all: BTreeMap<u64, Row> = rows(cold, out_cold).into_iter().map(|row| (row.id, row)).collect();
+        for row in rows(warm, out) {
+            let same = all.get(&row.id).is_some_and(|other| *other == row);
+            need!("a warm-up changes no request", same, "{row:?}, without {:?}", all.get(&row.id));
+        }
+        let power = |s: &SystemResult, out: &Path| {
+            let file = s.capping.as_ref().and_then(|c| c.series_file.as_deref());
+            file.map_or_else(Vec::new, |file| log::numbers(&out.join(file))["power_w"].clone())
+        };
+        for (i, (a, b)) in power(warm, out).into_iter().zip(power(cold, out_cold)).enumerate() {
+            need!("a warm-up changes no reading", near(a, b, b), "reading {i}: {a} W, without {b} W");
+        }
+    }
     Ok(())
 }
 

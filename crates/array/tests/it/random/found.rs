@@ -320,3 +320,29 @@ fn parts_of_a_request_on_two_actuators_of_a_drive_end_once_each() {
     );
     assert_eq!(only(&result).n_requests, 222);
 }
+
+/// Requests to a member that leaves while they wait for its throttle: no drive had them, so the volume was waited for.
+#[test]
+fn waits_for_a_member_that_left_are_those_of_the_volume() {
+    holds(
+        "left",
+        r#"
+        [workload]
+        synthetic = { n_requests = 54, arrivals = "closed", outstanding = 14, reads = 0.66, sequential = 1.0, block = "16 KiB", size = "96 KiB", footprint = "1687552 B" }
+        [system]
+        drive = "constellation-es3-4tb"
+        count = 2
+        layers = [
+            { name = "link", bandwidth = "9.950 MB/s", duplex = "half" },
+            { name = "raid1", read_policy = "first" },
+            { name = "throttle", iops = "15.959/s" },
+        ]
+        [[system.change]]
+        at = "0.468943 s"
+        layer = 1
+        member_gone = 0
+        [run]
+        seed = 495589795
+        "#,
+    );
+}

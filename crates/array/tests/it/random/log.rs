@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::Path;
 
 /// One request of the log.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub id: u64,
     pub arrival_ns: u64,

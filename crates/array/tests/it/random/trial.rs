@@ -4,6 +4,7 @@ use crate::random::case::{Case, TRACE};
 use crate::random::checks;
 use headstack_array::{run, Experiment, Inputs, Overrides, RunError, RunOptions, RunResult};
 use headstack_engine::Progress;
+use headstack_schema::Params;
 use headstack_testkit::shipped;
 use headstack_testkit::world::caught;
 use std::fs;
@@ -68,21 +69,31 @@ pub enum Wrong {
 /// Runs and checks the experiment in a folder.
 pub fn in_folder(folder: &Path, progress: &Progress) -> Result<RunResult, Wrong> {
     let file = folder.join(EXPERIMENT);
-    let opened = Experiment::open(&file, &Overrides::default());
-    let experiment = opened.map_err(|e| Wrong::Refused(e.to_string()))?;
-    let go = |threads: usize, log_requests: bool| -> Result<(RunResult, PathBuf), Wrong> {
-        let out = folder.join(format!("threads-{threads}"));
+    let open = |set: Params| -> Result<Experiment, Wrong> {
+        let opened = Experiment::open(&file, &Overrides { set, ..Overrides::default() });
+        opened.map_err(|e| Wrong::Refused(e.to_string()))
+    };
+    let experiment = open(Params::new())?;
+    let go = |experiment: &Experiment, name: &str, threads: usize, log_requests: bool| {
+        let out = folder.join(name);
         let options =
             RunOptions { threads: Some(threads), out_dir: Some(out.clone()), log_requests, progress: progress.clone() };
         let inputs = Inputs::new(vec![shipped::folder()]);
-        let result = run(&experiment, &inputs, &options).map_err(of_run)?;
-        Ok((result, out))
+        let result = run(experiment, &inputs, &options).map_err(of_run)?;
+        Ok::<(RunResult, PathBuf), Wrong>((result, out))
     };
-    let (result, out) = go(1, true)?;
+    let (result, out) = go(&experiment, "threads-1", 1, true)?;
     checks::all(&result, &out).map_err(Wrong::Found)?;
-    let (again, out_again) = go(2, false)?;
+    let (again, out_again) = go(&experiment, "threads-2", 2, false)?;
     checks::same(&result, &again).map_err(Wrong::Found)?;
     checks::same_files(&out, &out_again).map_err(Wrong::Found)?;
+    let workloads = result.experiment["workload"].as_array().into_iter().flatten();
+    if workloads.clone().any(|w| w["warm_up"] != 0) {
+        let zero = |i: usize| (format!("workload.{i}.warm_up"), 0.into());
+        let cold = open((0..workloads.count()).map(zero).collect())?;
+        let (cold, out_cold) = go(&cold, "cold", 1, true)?;
+        checks::warmed((&result, &out), (&cold, &out_cold)).map_err(Wrong::Found)?;
+    }
     Ok(result)
 }
 
