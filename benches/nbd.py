@@ -1,7 +1,7 @@
 """Requests per second of NBD servers without service times, in turn, with the same client.
 
-`python benches/nbd.py [--program target/release/headstack-nbd] [--runs 3] [--seconds 2]` prints a
-table and one JSON document. Servers: `headstack-nbd --speed 0` (which simulates every request),
+`python benches/nbd.py [--program target/release/headstack-target] [--runs 3] [--seconds 2]` prints a
+table and one JSON document. Servers: `headstack-target --speed 0` (which simulates every request),
 nbdkit's memory plugin and nbd-server on a file in memory; client: fio's engine `nbd`, over a port
 of this machine. Those that are absent are left out. Figures are medians of the runs.
 """
@@ -57,7 +57,7 @@ def server(name: str, program: Path) -> Iterator[str]:
     """Start a server that ends with the block; its URI."""
     port = free_port()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        if name == "headstack-nbd":
+        if name == "headstack-target":
             drive = str(ROOT / "drives/exos-x18.toml")
             command = [str(program), drive, "--speed", "0", "--nbd", f"127.0.0.1:{port}"]
         elif name == "nbdkit memory":
@@ -99,13 +99,13 @@ def fio(uri: str, pattern: str, size: str, depth: int, jobs: int, *more: str) ->
 def main() -> None:
     """Measure every case on every server, in turn."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=ROOT / "target/release/headstack-nbd")
+    parser.add_argument("--program", type=Path, default=ROOT / "target/release/headstack-target")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=2)
     given = parser.parse_args()
     if shutil.which("fio") is None:
         sys.exit("fio: absent, need it as client")
-    names = ["headstack-nbd"]
+    names = ["headstack-target"]
     for name in ("nbdkit memory", "nbd-server"):
         if shutil.which(name.split()[0]):
             names.append(name)

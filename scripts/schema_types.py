@@ -1,6 +1,6 @@
 """Writes the Python types of experiments and drives, `headstack.schema`, from their JSON Schema.
 
-python scripts/schema_types.py           writes python/headstack/schema/ and counters.py
+python scripts/schema_types.py   writes schema/, counters.py and servers.py of python/headstack
 """
 
 import json
@@ -16,6 +16,7 @@ from headstack import _bridge
 
 TARGET = Path(__file__).resolve().parents[1] / "python" / "headstack" / "schema"
 COUNTERS = TARGET.parent / "counters.py"
+SERVERS = TARGET.parent / "servers.py"
 
 Schema = dict[str, Any]
 
@@ -446,6 +447,39 @@ def counters() -> str:
     return HEAD.format("Counters in results") + text
 
 
+#: Kinds of values of options, as types.
+KINDS = {
+    "flag": "bool",
+    "text": "str",
+    "path": "str | PathLike[str]",
+    "number": "float",
+    "whole": "int",
+}
+
+
+def servers() -> str:
+    """Return `headstack.servers`: the options of servers."""
+    text = """from collections.abc import Sequence
+from os import PathLike
+from typing import Annotated, TypedDict
+
+
+class ServerOptions(TypedDict, total=False):
+    \"\"\"What servers of simulated drives take; also options of the command line.
+
+    Each type has the name of its value on the command line, and what it does.
+    \"\"\"
+
+"""
+    for name, kind, is_repeated, value, sentence in _bridge.call("server_options"):
+        of = f"Sequence[{KINDS[kind]}]" if is_repeated else KINDS[kind]
+        pieces = textwrap.wrap(sentence, WIDTH - 14, drop_whitespace=False, break_on_hyphens=False)
+        lines = [of + " | None,", json.dumps(value) + ",", *map(json.dumps, pieces[:-1])]
+        lines = "".join(f"        {line}\n" for line in [*lines, json.dumps(pieces[-1]) + ","])
+        text += f"    {name.replace('-', '_')}: Annotated[\n{lines}    ]\n"
+    return HEAD.format("Options of servers") + text
+
+
 if __name__ == "__main__":
     TARGET.mkdir(exist_ok=True)
     for old in TARGET.glob("*.py"):
@@ -453,3 +487,4 @@ if __name__ == "__main__":
     for name, text in files().items():
         (TARGET / name).write_text(text, encoding="utf-8")
     COUNTERS.write_text(counters(), encoding="utf-8")
+    SERVERS.write_text(servers(), encoding="utf-8")

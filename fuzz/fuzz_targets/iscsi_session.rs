@@ -1,11 +1,11 @@
 //! Arbitrary bytes as an initiator of the iSCSI server, without sockets: errors are fine, panics and much memory are not.
-//! `cargo +nightly fuzz run iscsi_session`; `crates/iscsi/tests/it/hostile.rs` replays the corpus and damages it.
+//! `cargo +nightly fuzz run iscsi_session`; `crates/target/tests/it/iscsi/hostile.rs` replays the corpus and damages it.
 #![no_main]
 
-use headstack_iscsi::fuzzing::{converse, shelf};
-use headstack_iscsi::login::Admission;
-use headstack_live::live::Live;
-use headstack_live::open::Options;
+use headstack_target::iscsi::fuzzing::{converse, shelf};
+use headstack_target::iscsi::login::Admission;
+use headstack_target::live::Live;
+use headstack_target::open::Options;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::path::Path;

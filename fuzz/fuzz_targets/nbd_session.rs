@@ -1,12 +1,12 @@
 //! Arbitrary bytes as a client of the NBD server, in plain text and as TLS records, without sockets: errors are fine,
-//! panics and much memory are not. `cargo +nightly fuzz run nbd_session`; `crates/nbd/tests/it/hostile.rs` replays the
+//! panics and much memory are not. `cargo +nightly fuzz run nbd_session`; `crates/target/tests/it/nbd/hostile.rs` replays the
 //! corpus and damages it.
 #![no_main]
 
-use headstack_live::live::Live;
-use headstack_live::open::Options;
-use headstack_nbd::fuzzing::converse;
-use headstack_nbd::tls::{Mode, Tls, TlsOptions};
+use headstack_target::live::Live;
+use headstack_target::open::Options;
+use headstack_target::nbd::fuzzing::converse;
+use headstack_target::nbd::tls::{Mode, Tls, TlsOptions};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::path::Path;

@@ -14,22 +14,20 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from headstack import _bridge, drives
+from headstack.servers import ServerOptions
 
 #: Bytes of an address of a Unix socket, with the zero at its end.
 _SOCKET_BYTES = 108
 
-#: The address of the command line: sockets passed by systemd, else the protocol's port.
+#: The address of the command line: of NBD sockets passed by systemd, else the protocol's port.
 STANDARD = "standard"
-
-#: The port of iSCSI on this machine.
-_ISCSI_STANDARD = "127.0.0.1:3260"
 
 #: Removes the folder of a socket when its standard input ends: however this process ends.
 _REMOVE = 'cat >/dev/null; rm -f "$0/disk"; rmdir "$0"'
@@ -245,32 +243,27 @@ class Emulation:
         self.stop()
 
 
+def _words(options: ServerOptions) -> Iterator[str]:
+    """Yield the words of a command line that give these options."""
+    for name, given in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if given is True:
+            yield option
+        elif isinstance(given, str | os.PathLike | int | float) and given is not False:
+            yield f"{option}={os.fspath(given) if isinstance(given, os.PathLike) else given}"
+        elif isinstance(given, Sequence):
+            yield from (f"{option}={each}" for each in given)
+        elif given:
+            raise TypeError(f"{name}: got {type(given).__name__}, need a number, text or path")
+
+
 def emulate(
     target: str | os.PathLike[str],
     *,
     nbd: str | None = None,
-    allow_remote: bool = False,
-    store: str | os.PathLike[str] | None = None,
-    speed: float = 1.0,
-    busy: bool = False,
-    system: str | None = None,
-    seed: int | None = None,
-    record: str | os.PathLike[str] | None = None,
-    tls: str | None = None,
-    tls_certificates: str | os.PathLike[str] | None = None,
-    tls_verify_peer: bool = False,
-    control: str | os.PathLike[str] | None = None,
-    metrics: str | None = None,
-    torn_writes: bool = False,
-    power_loss_at: Sequence[str] = (),
-    power_loss_at_write: Sequence[int] = (),
-    power_loss_seed: int = 0,
-    after_power_loss: str = "disconnect",
     iscsi: bool | str = False,
     iscsi_initiators: Sequence[str] = (),
-    iscsi_chap: str | os.PathLike[str] | None = None,
-    iscsi_apart: bool = False,
-    iscsi_window: int | None = None,
+    **options: Unpack[ServerOptions],
 ) -> Emulation:
     """Serve a drive, or a system of an experiment, over NBD or iSCSI in real time.
 
@@ -280,39 +273,10 @@ def emulate(
             which goes when the emulation or this process ends. ``systemd``: sockets that were
             passed to this process. ``standard``: those if there are any, else port 10809 of this
             machine.
-        allow_remote: whether other machines may connect.
-        store: a sparse file for the data, several devices in ``FILE-0``, ``FILE-1``; in memory by
-            default.
-        speed: simulated seconds in a second; 0 answers as fast as possible, with the same simulated
-            times.
-        busy: whether clock and sockets are watched without sleeping while there is something to
-            do: more exact, and takes a processor.
-        system: of an experiment with several systems, the one to serve.
-        seed: replaces the experiment's seed.
-        record: a CSV file for all requests, which is a trace for `headstack.run`, with the column
-            ``response_ns``.
-        tls: ``off``, ``on`` (if the client asks for it) or ``require``; the latter by default if
-            there are certificates.
-        tls_certificates: a folder with ``server-cert.pem``, ``server-key.pem`` and, to verify
-            clients, ``ca-cert.pem``.
-        tls_verify_peer: whether clients need a certificate of an authority in ``ca-cert.pem``.
-        control: a folder in which files as of ``/sys/block/DEVICE`` are shown (FUSE).
-        metrics: ``HOST:PORT`` or ``unix:PATH`` at which metrics for Prometheus are served.
-        torn_writes: whether power may be lost: what is not on the medium then is lost in part.
-        power_loss_at: simulated times at which power is lost, such as ``"2 s"``.
-        power_loss_at_write: power is lost when this write or flush, counted from 1, is at the
-            drive.
-        power_loss_seed: chooses what survives.
-        after_power_loss: ``disconnect`` ends the connections; with ``continue`` what is
-            outstanding fails, and clients go on.
         iscsi: serve SCSI disks over iSCSI, at a free port of this machine or at this ``HOST:PORT``.
             NBD is then served only if `nbd` is given.
         iscsi_initiators: names of initiators that may log in; all by default.
-        iscsi_chap: a file (TOML) with ``name`` and ``secret`` that initiators must know, and
-            perhaps ``mutual_name`` and ``mutual_secret`` of the target.
-        iscsi_apart: whether each device is a target of its own, instead of a unit of one target.
-        iscsi_window: commands that a session may have at once; by default those that the drives
-            hold. With more, drives answer TASK SET FULL.
+        options: those of `headstack.servers.ServerOptions`, such as ``speed=0``.
 
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
@@ -327,44 +291,14 @@ def emulate(
         nbd = f"unix:{folder.socket}"
         if len(os.fsencode(folder.socket)) >= _SOCKET_BYTES:
             nbd = "127.0.0.1:0"
-    places = [None if p is None else Path(p) for p in (store, record, tls_certificates, control)]
-    losses = (
-        torn_writes,
-        list(power_loss_at),
-        list(power_loss_at_write),
-        power_loss_seed,
-        after_power_loss,
-    )
-    over_iscsi = None
+    words = [f"--drives={folder}" for folder in drives.drive_dirs()]
+    if serves_nbd:
+        words.append(f"--nbd={nbd}")
     if iscsi:
-        over_iscsi = (
-            "127.0.0.1:0" if iscsi is True else _ISCSI_STANDARD if iscsi == STANDARD else iscsi,
-            list(iscsi_initiators),
-            None if iscsi_chap is None else Path(iscsi_chap),
-            iscsi_apart,
-            iscsi_window,
-        )
+        words.append(f"--iscsi={'127.0.0.1:0' if iscsi is True else iscsi}")
+    words += (f"--iscsi-initiator={name}" for name in iscsi_initiators)
     try:
-        core = _bridge.call(
-            "emulate",
-            os.fspath(target),
-            drives.drive_dirs(),
-            (None if nbd == STANDARD else nbd,) if serves_nbd else None,
-            allow_remote,
-            places[0],
-            speed,
-            busy,
-            system,
-            seed,
-            places[1],
-            tls,
-            places[2],
-            tls_verify_peer,
-            places[3],
-            metrics,
-            losses,
-            over_iscsi,
-        )
+        core = _bridge.call("emulate", [*words, *_words(options), "--", os.fspath(target)])
     except BaseException:
         if folder is not None:
             folder.remove()

@@ -106,7 +106,7 @@ MORE: dict[str, Callable[[], str | None]] = {
     "guest:backports": _bench("guest", "need", kernel="backports"),
     "guest:initiator": _bench("guest", "need_own_initiator"),
     "headstack-capd": _bench("capd", "program"),
-    "headstack-nbd": lambda: _built("headstack-nbd"),
+    "headstack-target": lambda: _built("headstack-target"),
     "examples/reads": lambda: _built("examples/reads"),
     "nbdkit:spinning": _says("name=spinning", "nbdkit", "spinning", "--dump-filter"),
     "nbdkit:nbd": _says("name=nbd", "nbdkit", "nbd", "--dump-plugin"),

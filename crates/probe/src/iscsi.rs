@@ -11,11 +11,11 @@ use crate::scsi::{self, Commands, Reply};
 use crate::wire::Wire;
 use crate::{lost, no_target, Kind, ProbeError};
 use bytes::BytesMut;
-use headstack_iscsi::pdu::{
+use headstack_target::iscsi::pdu::{
     opcode, put, take, view, zeroed, Answer, Basic, Command, DataIn, Digests, Lengths, LoginRequest, LoginResponse,
     Pdu, Request, Response, Taken, FINAL, NO_TAG,
 };
-use headstack_iscsi::text;
+use headstack_target::iscsi::text;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Sessions of this process.

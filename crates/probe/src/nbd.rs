@@ -10,7 +10,7 @@ use crate::pace::{Link, Real};
 use crate::wire::Wire;
 use crate::{lost, no_target, Described, Kind, ProbeError};
 use bytes::{Buf, BufMut, BytesMut};
-use headstack_nbd::protocol::{
+use headstack_target::nbd::protocol::{
     chunk, command, export, flag, handshake, info, option, reply, Failure, CHUNK_MAGIC, MAGIC, OPTION_MAGIC,
     OPTION_REPLY_MAGIC, REQUEST_BYTES, REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
 };

@@ -3,23 +3,15 @@
 use crate::errors::{config, raise};
 use crate::wait::{no_result, no_thread};
 use headstack_array::change::Change;
-use headstack_iscsi::chap::Secrets;
-use headstack_iscsi::emulate::{Emulation, Options, Served};
-use headstack_iscsi::{server, ServeError};
-use headstack_live::control::Handle;
-use headstack_live::emulate as system_of;
-use headstack_live::live::Live;
-use headstack_live::metrics;
-use headstack_live::open::{self, Kept};
-use headstack_live::power::PowerLosses;
-use headstack_live::process;
-use headstack_live::LiveError;
-use headstack_nbd::address::Address;
-use headstack_nbd::tls::TlsOptions;
 use headstack_schema::Parameter;
+use headstack_target::arguments::{self, Asked, Declared, OPTIONS};
+use headstack_target::control::Handle;
+use headstack_target::emulate::{Emulation, Served};
+use headstack_target::live::Live;
+use headstack_target::{metrics, process, TargetError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::{Arc, Mutex};
@@ -47,86 +39,36 @@ pub struct Emulated {
     handle: Handle,
     stop: Arc<AtomicBool>,
     /// What the server has done; `None` once that was taken.
-    served: Mutex<Option<Receiver<Result<Served, ServeError>>>>,
+    served: Mutex<Option<Receiver<Result<Served, TargetError>>>>,
 }
 
-fn raised(e: ServeError) -> PyErr {
+fn raised(e: TargetError) -> PyErr {
     match e {
-        ServeError::Live(LiveError::Input(e)) => config(e),
+        TargetError::Input(e) => config(e),
         e if e.is_input() => raise("ConfigError", e),
         e => raise("HeadstackError", e),
     }
 }
 
-/// Whether power may be lost, simulated times, numbers of writes, seed, what clients notice.
-type Losses = (bool, Vec<String>, Vec<u64>, u64, String);
-
-/// Address, names of initiators, file of secrets, a target for each device, commands of a session.
-type Iscsi = (String, Vec<String>, Option<PathBuf>, bool, Option<u32>);
-
-/// What is served over iSCSI.
-fn over_iscsi(of: Iscsi, remote: bool) -> PyResult<server::Options> {
-    let (address, initiators, chap, apart, window) = of;
-    let secrets = chap.as_deref().map(Secrets::read).transpose();
-    let secrets = secrets.map_err(|e| raise("ConfigError", e))?;
-    Ok(server::Options {
-        address: Some(address),
-        remote,
-        apart,
-        admission: headstack_iscsi::login::Admission { initiators, secrets },
-        window,
-    })
+/// The options of servers but those that Python has in another form, in the order of the help: name without dashes, kind
+/// (`flag`, `text`, `path`, `number` or `whole`), whether it may be given again, the name of its value, and what it does.
+#[pyfunction]
+pub fn server_options() -> Vec<(&'static str, &'static str, bool, &'static str, &'static str)> {
+    let each = |o: &'static Declared| {
+        let (kind, again) = o.kind();
+        (o.name, kind, again, o.value().unwrap_or_default(), o.help)
+    };
+    let others = ["nbd", "iscsi", "drives", "exit-with-parent"];
+    OPTIONS.iter().filter(|o| !others.contains(&o.name)).map(each).collect()
 }
 
-/// Starts a server; it ends with [`Emulated::stop`]. `nbd` is an address, `None` inside it the standard one; `None` itself
-/// serves no NBD.
+/// Starts a server, with the arguments of `headstack-target`; it ends with [`Emulated::stop`].
 #[pyfunction]
-#[pyo3(signature = (target, drive_dirs, nbd, remote, store, speed, busy, system, seed, record, tls, certificates, verify_peer, control, metrics, losses, iscsi))]
-#[allow(clippy::too_many_arguments)]
-pub fn emulate(
-    target: String,
-    drive_dirs: Vec<PathBuf>,
-    nbd: Option<(Option<String>,)>,
-    remote: bool,
-    store: Option<PathBuf>,
-    speed: f64,
-    busy: bool,
-    system: Option<String>,
-    seed: Option<u64>,
-    record: Option<PathBuf>,
-    tls: Option<&str>,
-    certificates: Option<PathBuf>,
-    verify_peer: bool,
-    control: Option<PathBuf>,
-    metrics: Option<String>,
-    losses: Losses,
-    iscsi: Option<Iscsi>,
-) -> PyResult<Emulated> {
-    let (torn, at, at_write, loss_seed, afterwards) = losses;
-    let losses = PowerLosses::read(torn, &at, &at_write, loss_seed, &afterwards);
-    let nbd_raised = |e: headstack_nbd::ServeError| raised(e.into());
-    let tls = TlsOptions { mode: tls.map(str::parse).transpose().map_err(nbd_raised)?, certificates, verify_peer };
-    let address = nbd.map(|(text,)| Address::parse(text.as_deref(), remote));
-    let address = address.transpose().map_err(nbd_raised)?;
-    let options = Options {
-        system: system_of::Options {
-            live: open::Options {
-                target,
-                system,
-                drive_dirs,
-                seed,
-                store: store.map_or(Kept::Memory, Kept::File),
-                speed,
-                busy,
-                record,
-                losses: losses.map_err(|e| raised(e.into()))?,
-            },
-            control,
-            metrics: metrics.map(|at| (at, remote)),
-        },
-        nbd: address.map(|address| (address, tls)),
-        iscsi: iscsi.map(|of| over_iscsi(of, remote)).transpose()?,
+pub fn emulate(arguments: Vec<OsString>) -> PyResult<Emulated> {
+    let Asked::Serve(asked) = arguments::read(arguments).map_err(raised)? else {
+        return Err(raise("ConfigError", "emulate: got a question for help, need a drive"));
     };
+    let options = asked.finish().map_err(raised)?;
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
     let exports = emulation.devices().iter();
@@ -168,7 +110,7 @@ impl Emulated {
     fn lose_power(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let handle = self.handle.clone();
         let done = py.detach(move || handle.ask(Live::lose_power));
-        let torn = done.ok_or_else(ended)?.map_err(|e| raised(e.into()))?;
+        let torn = done.ok_or_else(ended)?.map_err(raised)?;
         Ok((torn.kept, torn.lost))
     }
 

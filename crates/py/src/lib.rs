@@ -26,7 +26,7 @@ mod _core {
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
-    use super::emulate::{become_server, emulate, Emulated};
+    use super::emulate::{become_server, emulate, server_options, Emulated};
     #[pymodule_export]
     use super::panics::panics;
     #[cfg(all(feature = "live", target_os = "linux"))]

@@ -1,14 +1,16 @@
 """Makes command-line parsers from functions: annotations of parameters declare the arguments.
 
-``name: Annotated[Path, Argument("FILE", help="...")]`` is positional, ``Option`` has a name. Errors
-in a command line have the form of all other messages.
+``name: Annotated[Path, Argument("FILE", help="...")]`` is positional, ``Option`` has a name, and
+``**options: Unpack[...]`` has those of a dictionary's type, as `headstack.servers`. Errors in a
+command line have the form of all other messages.
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from types import UnionType
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
@@ -135,6 +137,17 @@ def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> argparse.
     return parser.add_argument(*names, **more)
 
 
+def _unpacked(function: Callable[..., int | None]) -> Iterator[tuple[str, Any, None]]:
+    """Yield names, annotations and defaults of the options in ``**options``."""
+    given = function.__annotations__.get("options")
+    for name, annotation in {} if given is None else given.__args__[0].__annotations__.items():
+        kinds, (metavar, sentence) = annotation.__origin__.__args__, annotation.__metadata__
+        kind = Path if PathLike[str] in kinds else kinds[0]
+        kind = list[str] if getattr(kind, "__origin__", None) is Sequence else kind
+        least = 0 if kind in (int, float) else None
+        yield name, Annotated[kind, Option(help=sentence, metavar=metavar, min=least)], None
+
+
 def _parser(
     name: str,
     function: Callable[..., int | None],
@@ -164,8 +177,11 @@ def _parser(
         allow_abbrev=False,
         exit_on_error=False,
     )
-    for parameter, default in zip(parameters, values, strict=True):
-        annotation = function.__annotations__[parameter]
+    declared = [
+        (parameter, function.__annotations__[parameter], default)
+        for parameter, default in zip(parameters, values, strict=True)
+    ]
+    for parameter, annotation, default in [*declared, *_unpacked(function)]:
         if only_options and isinstance(annotation.__metadata__[0], Argument):
             continue
         action = _add(parser, parameter, annotation, default)

@@ -38,8 +38,8 @@ ELSEWHERE = {
     "fusermount3 -u DIR": ("tests/python/live/test_emulate_process.py", "fusermount3 -u {control}"),
     "make test": (".ci/run", "\nmake test\n"),
     "make test-all": ("Makefile", "\ntest-all: "),
-    "headstack-iscsi --speed 0 --nbd ...": ("crates/iscsi/tests/it/load.rs", '"--speed", "0"'),
-    "ulimit -Hn": ("crates/iscsi/tests/it/load.rs", "ulimit -Hn"),
+    "headstack-target --speed 0 --nbd ... --iscsi ...": ("crates/target/tests/it/iscsi/load.rs", '"--speed", "0"'),
+    "ulimit -Hn": ("crates/target/tests/it/iscsi/load.rs", "ulimit -Hn"),
     "mkfs.btrfs -O zoned": ("tests/python/live/test_guest_scsi.py", "mkfs.btrfs -O zoned"),
     "mdadm --failfast": ("benches/error_handling.py", "mdadm --create"),
     "python benches/error_handling.py": ("tests/python/live/test_guest_scsi.py", "error_handling."),
@@ -53,7 +53,7 @@ ELSEWHERE = {
 }
 
 #: Sections that need these run in `make test-all`.
-LONG = {"root", "headstack-nbd", "headstack-capd"}
+LONG = {"root", "headstack-target", "headstack-capd"}
 WAIT = """n=0; until [ -s out{0} ]; do
 sleep 0.1; n=$((n + 1)); [ $n -lt 1200 ] || {{ cat err{0}; exit 1; }}; done
 """

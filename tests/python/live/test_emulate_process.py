@@ -157,10 +157,10 @@ def test_a_warning_at_the_end_is_a_line_of_its_own(warning, monkeypatch, capsys)
 @pytest.mark.needs("systemd-analyze")
 def test_the_units_of_the_guide(tmp_path):
     units = re.findall(r"^```ini\n# (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert {name for name, _ in units} == {"headstack-nbd.socket", "headstack-nbd.service"}
+    assert {name for name, _ in units} == {"headstack-target.socket", "headstack-target.service"}
     for name, text in units:
         # The program need not be installed here.
-        (tmp_path / name).write_text(text.replace("/usr/local/bin/headstack-nbd", "/bin/true"))
+        (tmp_path / name).write_text(text.replace("/usr/local/bin/headstack-target", "/bin/true"))
     verify = ["systemd-analyze", "verify", *(tmp_path / name for name, _ in units)]
     done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=120)
     ours = [line for line in done.stderr.splitlines() if "headstack" in line]

@@ -2,11 +2,10 @@
 //! fio; where one is absent, a message says so.
 
 use crate::group::tempdir;
-use headstack_live::emulate;
-use headstack_live::open;
-use headstack_nbd::address::Address;
-use headstack_nbd::emulate::{Emulation, Options};
-use headstack_nbd::tls::TlsOptions;
+use headstack_target::emulate::{Emulation, Options};
+use headstack_target::nbd::address::Address;
+use headstack_target::nbd::tls::TlsOptions;
+use headstack_target::open;
 use headstack_testkit::rig::{Program, Served};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,9 +51,10 @@ impl Shelf {
             ..open::Options::default()
         };
         let options = Options {
-            system: emulate::Options { live, control: Some(folder.path().join("control")), metrics: None },
-            address: Address::Unix(folder.path().join("socket")),
-            tls: TlsOptions::default(),
+            live,
+            control: Some(folder.path().join("control")),
+            nbd: Some((Address::Unix(folder.path().join("socket")), TlsOptions::default())),
+            ..Options::default()
         };
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = match Emulation::start(&options, stop.clone()) {

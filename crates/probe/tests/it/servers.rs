@@ -1,13 +1,11 @@
 //! Our clients with our servers.
 
 use crate::{one_by_one, reads};
-use headstack_iscsi::emulate::{Emulation, Options as Emulated};
-use headstack_iscsi::server;
-use headstack_live::emulate;
-use headstack_live::open;
-use headstack_nbd::address::Address;
-use headstack_nbd::tls::TlsOptions;
 use headstack_probe::{open, Kind, Options, Pace, Status, Target};
+use headstack_target::emulate::{Emulation, Options as Emulated};
+use headstack_target::iscsi::server;
+use headstack_target::nbd::address::Address;
+use headstack_target::nbd::tls::TlsOptions;
 use headstack_testkit::rig::Served;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -22,11 +20,12 @@ struct Server {
 
 impl Server {
     fn start(drive: &str, nbd: &str, speed: f64) -> Server {
-        let live = open::Options { target: drive.into(), seed: Some(1), speed, ..open::Options::default() };
+        let live = headstack_target::open::Options { target: drive.into(), seed: Some(1), speed, ..Default::default() };
         let options = Emulated {
-            system: emulate::Options { live, control: None, metrics: None },
+            live,
             nbd: Some((Address::parse(Some(nbd), false).unwrap(), TlsOptions::default())),
             iscsi: Some(server::Options { address: Some("127.0.0.1:0".into()), ..server::Options::default() }),
+            ..Emulated::default()
         };
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(&options, stop.clone()).unwrap();

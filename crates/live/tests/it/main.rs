@@ -1,3 +1,0 @@
-//! Tests of the crate from outside, in one program: many would take longer to link than to run.
-
-mod parts;
