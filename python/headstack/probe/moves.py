@@ -368,12 +368,21 @@ class Bisection:
         if not self.reads:
             return logs
         p = min(max(self.disturbed, 0.005), 0.4)
-        for i, w, r, k in zip(*self.passes(since), strict=True):
-            at = r + self.turn_s * np.arange(k - 3, k + 1)
-            reached = ndtr((at[:, None] - grids[i, w]) / error_s)
-            here, one, two = np.diff(reached, axis=0)[::-1]
-            likely = (1 - p) * here + p * (0.45 * one + 0.45 * two + 0.1 * reached[-1])
-            logs[i, w] += np.log(likely + 1e-6)
+        pair, way, first, turns = self.passes(since)
+        for i, w in sorted(set(zip(pair, way, strict=True))):
+            mine, grid = (pair == i) & (way == w), grids[i, w]
+            at = first[mine, None] + self.turn_s * (turns[mine, None] + np.arange(-3, 1))
+            reached = np.zeros((*at.shape, len(grid)))
+            for turn in range(4):
+                # Further off the normal distribution is 1 or 0 in double precision.
+                low, high = at[:, turn].min() - 9 * error_s, at[:, turn].max() + 39 * error_s
+                ones, end = np.searchsorted(grid, [low, high])
+                reached[:, turn, :ones] = 1.0
+                near = (at[:, turn, None] - grid[ones:end]) / error_s
+                reached[:, turn, ones:end] = ndtr(near)
+            two, one, here = (reached[:, k + 1] - reached[:, k] for k in range(3))
+            likely = (1 - p) * here + p * (0.45 * one + 0.45 * two + 0.1 * reached[:, -1])
+            logs[i, w] = np.log(likely + 1e-6).sum(axis=0)
         return logs
 
     def _coarse(self) -> tuple[Floats, Floats]:
