@@ -296,6 +296,23 @@ def test_the_same_result_gives_the_same_page(document):
     assert report.to_html(document) == report.to_html(copy.deepcopy(document))
 
 
+def test_the_viewer_is_kept_and_a_changed_one_is_made_again(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(report.vl_convert, "javascript_bundle", lambda: made.append(0) or "code")
+    monkeypatch.setattr(report, "_viewer", report._viewer.__wrapped__)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert [report._viewer(), report._viewer()] == ["code"] * 2
+    assert len(made) == 1
+    (file,) = (tmp_path / "headstack").iterdir()
+    file.write_text("another's")
+    assert report._viewer() == "code"
+    assert len(made) == 2
+    assert file.read_text() == "code"
+    # A page is made where nothing can be kept, too.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    assert report._viewer() == "code"
+
+
 def test_older_results_say_what_they_lack(document):
     page = Page(report.to_html(document))
     assert "These results do not hold their experiment" in page.text
