@@ -97,7 +97,7 @@ def two():
 
 @pytest.fixture(scope="module")
 def several():
-    """Figures and page of twelve systems on three workloads, with operations: test doubles."""
+    """Figures and page of twelve systems on two workloads, with operations: test doubles."""
     document = made_up()
     first = document["systems"][0]
     apart = {
@@ -106,7 +106,7 @@ def several():
     }
     document["systems"] = [
         {**copy.deepcopy(first), "name": f"system {i}", "workload": w, "operations": apart}
-        for i, w in itertools.product(range(12), ("oltp", "web search", "oltp!"))
+        for i, w in itertools.product(range(12), ("oltp", "oltp!"))
     ]
     return drawn(document), report.to_html(document)
 
@@ -226,7 +226,7 @@ def test_an_overloaded_system_does_not_flatten_the_others(document, two):
 def test_many_systems_and_workloads_are_small_multiples(several):
     figures, page = several
     # Two workloads with similar file names have different files.
-    assert len(figures) == 3 * len(plots.RESULT_FIGURES)
+    assert len(figures) == 2 * len(plots.RESULT_FIGURES)
     for name, spec in figures.items():
         if name.startswith(("response-time", "tail")):
             rows = spec["datasets"][spec["data"]["name"]]
@@ -235,7 +235,7 @@ def test_many_systems_and_workloads_are_small_multiples(several):
             assert spec["spec"]["layer"][0]["encoding"]["detail"]["field"] == "other"
         for rows in spec["datasets"].values():
             assert len(rows) <= plots.MOST_POINTS
-    for workload in ("oltp", "web search", "oltp!"):
+    for workload in ("oltp", "oltp!"):
         assert f"Workload {workload}<" in page
 
 
