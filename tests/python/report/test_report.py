@@ -274,8 +274,7 @@ def hashes(folder: Path) -> dict[Path, str]:
 
 
 @pytest.mark.parametrize(
-    "names",
-    [("a.html", "b.html"), ("a.html", "a.htm"), ("a.html", "a"), ("report.html", "a.html")],
+    "names", [("a.html", "b.html"), ("a.html", "a.htm"), ("a.html", "a"), ("report.html", "a.html")]
 )
 def test_two_reports_in_one_folder_leave_each_other_alone(document, tmp_path, names, monkeypatch):
     # This test is about paths; drawing would take long, and one figure has them as six have.

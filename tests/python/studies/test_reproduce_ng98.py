@@ -379,8 +379,7 @@ def test_small_files_lose(small):
 
 
 @pytest.mark.parametrize(
-    ("options", "low", "high"),
-    [({"look_ahead": 0}, 0.91, 0.96), ({"median_kb": 24.0}, 1.05, 1.25)],
+    ("options", "low", "high"), [({"look_ahead": 0}, 0.91, 0.96), ({"median_kb": 24.0}, 1.05, 1.25)]
 )
 def test_why_small_files_lose(options, low, high):
     """Half of it is unused look-ahead; with larger files the order is reversed, as in the text."""
