@@ -39,7 +39,8 @@ test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test $(VENV)/.lint live
 	env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test $(CHECKED) $(call LIMIT,3600) --workspace
 	$(BIN)/maturin develop -q --skip-install $(CHECKED)
-	$(BIN)/python -m pytest -m "" --timeout 3600
+	$(BIN)/python -m pytest -m "not quiet" -n 2 --dist loadfile --timeout 3600; others=$$?; \
+		$(BIN)/python -m pytest -m quiet --timeout 3600 && exit $$others
 
 test-rust:
 	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests $(if $(RUST_TESTS),-- $(RUST_TESTS))

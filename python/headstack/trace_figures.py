@@ -16,19 +16,19 @@ MOST_MAPS = 4
 #: Most bins of a line that can be distinguished.
 _MOST_BINS = 128
 
-_READ_WRITE = alt.Scale(domain=["reads", "writes"], range=[PALETTE[0], PALETTE[3]])
-_DASHES = alt.Scale(domain=["reads", "writes"], range=[[1, 0], [5, 2]])
+_READ_WRITE = dict(domain=["reads", "writes"], range=[PALETTE[0], PALETTE[3]])
+_DASHES = dict(domain=["reads", "writes"], range=[[1, 0], [5, 2]])
 
 
-def _plain(count: int = 8) -> alt.Axis:
-    return alt.Axis(format=",~f", tickCount=count)
+def _plain(count: int = 8) -> dict[str, Any]:
+    return dict(format=",~f", tickCount=count)
 
 
 _TIME = alt.X(
     "t:Q",
     title="time since the first request (s)",
     axis=_plain(),
-    scale=alt.Scale(nice=False),
+    scale=dict(nice=False),
 )
 
 
@@ -148,14 +148,14 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
             color=alt.Color(
                 "n:Q",
                 title="requests",
-                scale=alt.Scale(
+                scale=dict(
                     type="log",
                     scheme="viridis",
                     reverse=True,
                     # The domain must not be empty if all tiles are equal.
                     domain=[1, max(10.0, float(counts.max()))],
                 ),
-                legend=alt.Legend(format=",~f"),
+                legend=dict(format=",~f"),
             ),
             tooltip=[
                 alt.Tooltip("t:Q", format=",.4~g", title="from s"),
@@ -185,7 +185,7 @@ def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
         }
     )
     page = f"pages of {found['page_bytes'] // 1024} KiB"
-    x = alt.X("touches:N", title="touches", sort=None, axis=alt.Axis(labelAngle=0))
+    x = alt.X("touches:N", title="touches", sort=None, axis=dict(labelAngle=0))
     y = alt.Y("n:Q", title=page, axis=_plain(6))
     number = alt.Tooltip("n:Q", format=",", title=page)
     bars = (

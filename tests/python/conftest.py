@@ -43,8 +43,19 @@ BEGIN_WITHIN_S = float(os.environ.get("HEADSTACK_BEGIN_WITHIN_S", "inf"))
 _began_s = time.monotonic()
 
 
+#: Where tests need real time: `test-all` runs them alone, one after another.
+REAL_TIME = ("live/", "docs/test_docs_servers.py", "test_servers_without_a_disk")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests in an order of chance, so that each of them is a first one sooner or later."""
+    """Mark what needs real time; put tests in an order of chance, if one is asked for.
+
+    So each of them is a first one sooner or later.
+    """
+    for item in items:
+        if any(part in item.nodeid for part in REAL_TIME):
+            item.add_marker("quiet")
     if DRAWN_BY is not None:
         random.Random(DRAWN_BY).shuffle(items)
 

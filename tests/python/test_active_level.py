@@ -45,11 +45,7 @@ def test_seeks_of_a_level_follow_from_current_and_speed(level):
     seek = full["seek"]
     a, v, settle = (
         number(seek[key]) * factor
-        for key, factor in (
-            ("acceleration", level),
-            ("velocity_limit", level),
-            ("settle", 1e-3),
-        )
+        for key, factor in (("acceleration", level), ("velocity_limit", level), ("settle", 1e-3))
     )
     pitch = number(seek["track_pitch"]) * 1e-9
     assert 0.3 < v * v / a / 25e-3 / level < 0.5

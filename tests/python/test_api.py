@@ -17,17 +17,7 @@ import pytest
 from conftest import ROOT, SHARED
 
 import headstack
-from headstack import (
-    answer,
-    api,
-    calibration,
-    drives,
-    frames,
-    plain,
-    plots,
-    report,
-    table,
-)
+from headstack import answer, api, calibration, drives, frames, plain, plots, report, table
 
 
 def test_tables_agree(experiment):
@@ -257,10 +247,7 @@ def test_pauses_of_a_closed_loop_may_be_drawn():
         workload={**WORKLOAD, "arrivals": {"closed": loop}}, systems=systems, log_requests=False
     )
     fixed = headstack.run(
-        workload={
-            **WORKLOAD,
-            "arrivals": {"closed": {"outstanding": 1, "think_time": "2 ms"}},
-        },
+        workload={**WORKLOAD, "arrivals": {"closed": {"outstanding": 1, "think_time": "2 ms"}}},
         systems=systems,
         log_requests=False,
     )

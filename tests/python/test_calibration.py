@@ -32,16 +32,7 @@ def made_up(n: int = 800) -> calibration.Requests:
 def responses(requests: calibration.Requests, ms: dict[str, float]) -> np.ndarray:
     """A linear model of a drive: sequential reads are hits, other reads also wait for the arm."""
     classes = requests.classes()
-    names = [
-        "miss_r",
-        "hit_r",
-        "miss_w",
-        "hit_w",
-        "write_r",
-        "write_r",
-        "write_w",
-        "write_w",
-    ]
+    names = ["miss_r", "hit_r", "miss_w", "hit_w", "write_r", "write_r", "write_w", "write_w"]
     overhead = np.array([ms[names[c]] for c in classes])
     arm = np.where(np.isin(classes, (0, 2)), 2.0 + requests.lba * 5e-6, 0.0)
     return (overhead + arm + ms["link"] * requests.blocks) * 1e-3
@@ -51,11 +42,7 @@ def drive() -> dict:
     zero = {"after_read": "0.2 ms", "after_write": "0.2 ms"}
     return {
         "link": {"read_sector_time": "0.08 ms", "write_sector_time": "80 us"},
-        "overhead": {
-            "read_hit": dict(zero),
-            "read_miss": dict(zero),
-            "write_hit": dict(zero),
-        },
+        "overhead": {"read_hit": dict(zero), "read_miss": dict(zero), "write_hit": dict(zero)},
         "cache": {"write_back": True},
     }
 

@@ -138,9 +138,7 @@ def test_the_surfaces_hold_more_than_the_drive_offers():
 
 def test_noise_depends_on_seed_and_number_of_the_drive_alone():
     noise = streaming.Noise(
-        lost_turns_per_byte=1e-6,
-        trial_factor=1e-3,
-        damage=[streaming.Damage(1, 0, 1_000_000, 0.5)],
+        lost_turns_per_byte=1e-6, trial_factor=1e-3, damage=[streaming.Damage(1, 0, 1_000_000, 0.5)]
     )
 
     def rates(n, seed, threads, noise=noise):

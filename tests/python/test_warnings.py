@@ -87,11 +87,7 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
             one(BIG, f"{EXOS}\ncount = 2\norganisation = 'raid0'"),
         ],
     ),
-    "failed-requests": (
-        one(BIG, EXOS) + ALL,
-        [r"1\d\d of 300 requests failed"],
-        [one(FITS, EXOS)],
-    ),
+    "failed-requests": (one(BIG, EXOS) + ALL, [r"1\d\d of 300 requests failed"], [one(FITS, EXOS)]),
     "overloaded": (
         one('n_requests = 4000, rate = "1000/s", footprint = "10 GB"'),
         ["cannot keep up"],

@@ -73,13 +73,13 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         if any(r["system"] == n for r in rows)
     ]
     base = alt.Chart(pd.DataFrame(rows))
-    x = alt.X("x:Q", title="mean power (W)", scale=alt.Scale(zero=False, padding=90))
-    y = alt.Y("y:Q", title=f"{name} (ms)", scale=alt.Scale(zero=False, padding=20))
+    x = alt.X("x:Q", title="mean power (W)", scale=dict(zero=False, padding=90))
+    y = alt.Y("y:Q", title=f"{name} (ms)", scale=dict(zero=False, padding=20))
     points = base.mark_point(filled=True, opacity=0.9).encode(
         x=x,
         y=y,
         color=look.colour(names, "among all"),
-        size=alt.Size("drives:Q", scale=alt.Scale(range=[60, 400]), legend=None),
+        size=alt.Size("drives:Q", scale=dict(range=[60, 400]), legend=None),
         tooltip=[
             alt.Tooltip("what:N", title="system"),
             alt.Tooltip("settings:N", title="settings"),
@@ -127,7 +127,7 @@ def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     most = plots.MOST_LINES
     return plots.lines(
         dict(list(lines.items())[:most]),
-        alt.X("x:Q", title="drives", scale=alt.Scale(zero=False), axis=alt.Axis(format="d")),
+        alt.X("x:Q", title="drives", scale=dict(zero=False), axis=dict(format="d")),
         plots.logarithmic_ms(name),
         "How many drives? What was simulated",
         series="design",

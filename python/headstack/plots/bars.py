@@ -120,7 +120,7 @@ def _stacked(
 def _bars(
     frame: pd.DataFrame, used: Sequence[str], drawn: Sequence[str], axis: str, unit: str, end: float
 ) -> Chart:
-    colours = alt.Scale(domain=list(used), range=[look.PARTS[p] for p in used])
+    colours = dict(domain=list(used), range=[look.PARTS[p] for p in used])
     figure: Chart = (
         alt.Chart(frame)
         .mark_bar(stroke=look.BACKGROUND, strokeWidth=0.5, size=20, yOffset=_BAR_DOWN, clip=True)
@@ -130,15 +130,15 @@ def _bars(
                 "value:Q",
                 title=axis,
                 stack="zero",
-                scale=alt.Scale(domain=[0, end], nice=False),
-                axis=alt.Axis(format=",~f", tickCount=6),
+                scale=dict(domain=[0, end], nice=False),
+                axis=dict(format=",~f", tickCount=6),
             ),
             color=alt.Color(
                 "part:N",
                 title=None,
                 scale=colours,
                 sort=list(used),
-                legend=alt.Legend(orient="top", symbolType="square", columns=6),
+                legend=dict(orient="top", symbolType="square", columns=6),
             ),
             order="order:Q",
             tooltip=[
@@ -255,7 +255,7 @@ def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) 
         .properties(width=look.WIDTH / 3 - 10, height=look.ROW_HEIGHT * len(drawn))
         .facet(
             facet=alt.Facet(
-                "operation:N", title=None, sort=apart, header=alt.Header(labelAnchor="start")
+                "operation:N", title=None, sort=apart, header=dict(labelAnchor="start")
             ),
             columns=3,
             title="Reads, writes and flushes apart",
@@ -294,8 +294,8 @@ def _ranges(
     x = alt.X(
         "p50:Q",
         title="response time (ms, logarithmic)",
-        scale=alt.Scale(type="log", domain=list(ends), nice=False),
-        axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
+        scale=dict(type="log", domain=list(ends), nice=False),
+        axis=dict(format="~g", tickCount=5, labelOverlap=True),
     )
     many = len(among) > look.MOST_LINES
     colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(among, legend=False)

@@ -52,7 +52,7 @@ def frame(systems: Sequence[Mapping[str, Any]], most: int = look.MOST_POINTS) ->
 def _strip(base: Any, column: str, title: str, x: Any, names: Sequence[str]) -> Chart:
     lines = base.mark_line(clip=True).encode(
         x=x,
-        y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=False)),
+        y=alt.Y(f"{column}:Q", title=title, scale=dict(zero=False)),
         color=look.colour(names),
         tooltip=[
             alt.Tooltip("system:N", title="system"),
@@ -72,7 +72,7 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart
     data = frame(systems)
     names = labels(systems)
     chosen = alt.selection_interval(encodings=["x"], name="brush")
-    scale = alt.Scale(domain=chosen, nice=False) if brush else alt.Scale(nice=False)
+    scale = dict(domain=chosen, nice=False) if brush else dict(nice=False)
     x = alt.X("t:Q", title=None, scale=scale)
     base = alt.Chart(data)
     strips = []
@@ -88,7 +88,7 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart
                 x=shown,
                 y=alt.Y("cap_w:Q"),
                 strokeDash=alt.StrokeDash(
-                    "limit:N", title=None, scale=alt.Scale(domain=["cap"], range=[[4, 3]])
+                    "limit:N", title=None, scale=dict(domain=["cap"], range=[[4, 3]])
                 ),
             )
             strip = strip + cap
@@ -97,12 +97,8 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart
         whole = (
             base.mark_line(clip=True)
             .encode(
-                x=alt.X(
-                    "t:Q", title="whole run (min): mark a time here", scale=alt.Scale(nice=False)
-                ),
-                y=alt.Y(
-                    "power_w:Q", title="W", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=2)
-                ),
+                x=alt.X("t:Q", title="whole run (min): mark a time here", scale=dict(nice=False)),
+                y=alt.Y("power_w:Q", title="W", scale=dict(zero=False), axis=dict(tickCount=2)),
                 # The strips share one legend.
                 color=look.colour(names),
             )
@@ -124,7 +120,7 @@ def queues(systems: Sequence[Mapping[str, Any]]) -> Chart:
         .encode(
             x=alt.X("nr_requests:Q", title="places of the host's queue"),
             y=alt.Y("queue_depth:Q", title="depth of the drive's queue"),
-            size=alt.Size("power_w:Q", title="power (W)", scale=alt.Scale(zero=False)),
+            size=alt.Size("power_w:Q", title="power (W)", scale=dict(zero=False)),
             color=look.colour(names),
         )
     )

@@ -52,9 +52,9 @@ def seek_curve(info: Mapping[str, Any]) -> Chart:
         alt.X(
             "distance:Q",
             title="seek distance (cylinders)",
-            axis=alt.Axis(format=",~f", tickCount=8),
+            axis=dict(format=",~f", tickCount=8),
         ),
-        alt.Y("ms:Q", title="seek time (ms)", axis=alt.Axis(format=",~f")),
+        alt.Y("ms:Q", title="seek time (ms)", axis=dict(format=",~f")),
         f"Seek time of {info.get('name', 'the drive')}",
         "Seek time against distance",
     )
@@ -81,8 +81,8 @@ def zones(info: Mapping[str, Any]) -> Chart:
     rows.append({"gb": float(info["capacity_bytes"]) / 1e9, "rate": rows[-1]["rate"]})
     return _curve(
         pd.DataFrame(rows),
-        alt.X("gb:Q", title="address (GB)", axis=alt.Axis(format=",~f", tickCount=8)),
-        alt.Y("rate:Q", title="media rate (MB/s)", scale=alt.Scale(zero=True)),
+        alt.X("gb:Q", title="address (GB)", axis=dict(format=",~f", tickCount=8)),
+        alt.Y("rate:Q", title="media rate (MB/s)", scale=dict(zero=True)),
         f"Zones of {info.get('name', 'the drive')}",
         "Media rate against address",
         step=True,
@@ -100,13 +100,13 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
 
     """
     frame = pd.DataFrame([{"x": b[x], "n": b["n_requests"]} for b in bins])
-    classes = alt.X("x:N", title=axis, sort=None, axis=alt.Axis(labelAngle=0))
+    classes = alt.X("x:N", title=axis, sort=None, axis=dict(labelAngle=0))
     bars = (
         alt.Chart(frame, title=title, description=title)
         .mark_bar(color=PALETTE[0])
         .encode(
             x=classes,
-            y=alt.Y("n:Q", title="requests", axis=alt.Axis(format=",~f", tickCount=6)),
+            y=alt.Y("n:Q", title="requests", axis=dict(format=",~f", tickCount=6)),
             tooltip=[alt.Tooltip("x:N", title=axis), alt.Tooltip("n:Q", format=",")],
         )
     )
@@ -196,7 +196,7 @@ def lines(
     base = alt.Chart(pd.DataFrame(rows))
     colour = look.colour(names, series)
     chart = base.mark_line(
-        strokeWidth=2.2, strokeJoin="round", point=alt.OverlayMarkDef(size=45) if markers else False
+        strokeWidth=2.2, strokeJoin="round", point=dict(size=45) if markers else False
     ).encode(x=x, y=y, color=colour, strokeDash=look.dash(names, series))
     tooltip = [
         alt.Tooltip("system:N", title=series),

@@ -93,8 +93,8 @@ def cumulative(
     y = alt.Y(
         "y:Q",
         title="requests answered by then",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format=".0%", tickCount=5),
+        scale=dict(domain=[0, 1]),
+        axis=dict(format=".0%", tickCount=5),
     )
     return _distributions(
         found,
@@ -136,8 +136,8 @@ def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Cha
         "y:Q",
         title="requests answered by then",
         # The axis is reversed, so that the slowest requests are at the top, as in the other figure.
-        scale=alt.Scale(type="log", domain=[10.0**-decades, _FROM], reverse=True, nice=False),
-        axis=alt.Axis(
+        scale=dict(type="log", domain=[10.0**-decades, _FROM], reverse=True, nice=False),
+        axis=dict(
             values=[_FROM, *(10.0**-k for k in range(1, decades + 1))],
             # 50 %, 90 %, 99 %, 99.9 %, ...
             labelExpr="format(100 * (1 - datum.value), '.12~g') + '%'",
@@ -177,8 +177,8 @@ def _distributions(
     x = alt.X(
         "x:Q",
         title=_TIME,
-        scale=alt.Scale(type="log", domain=[ends[0], max(ends[1], ends[0] * 1.01)], nice=False),
-        axis=alt.Axis(format="~g", tickCount=6, labelOverlap=True),
+        scale=dict(type="log", domain=[ends[0], max(ends[1], ends[0] * 1.01)], nice=False),
+        axis=dict(format="~g", tickCount=6, labelOverlap=True),
     )
     beyond = [n for n, out in zip(found, tops.beyond, strict=True) if out]
     if beyond:
@@ -351,7 +351,7 @@ def _panels(
                 "panel:N",
                 title=None,
                 sort=list(heads.values()),
-                header=alt.Header(labelAnchor="start", labelPadding=4, labelLimit=_PANEL_WIDTH),
+                header=dict(labelAnchor="start", labelPadding=4, labelLimit=_PANEL_WIDTH),
             ),
             columns=_PANEL_COLUMNS,
             title=title,

@@ -109,9 +109,7 @@ def need(rows: Sequence[Any], what: str) -> None:
 
 def colour(names: Sequence[str], title: str | None = "system", *, legend: bool = True) -> alt.Color:
     """Return the encoding of the field ``system`` as the colours of `names`."""
-    scale = alt.Scale(
-        domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]
-    )
+    scale = dict(domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))])
     encoding = alt.Color("system:N", title=title, scale=scale, sort=list(names))
     return encoding if legend else encoding.legend(None)
 
@@ -122,7 +120,7 @@ def dash(
     """Return the encoding of the field ``system`` as the dashes of `names`."""
     # The dashes also change after each use of the whole palette, so that no two lines look alike.
     dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
-    scale = alt.Scale(domain=list(names), range=dashes)
+    scale = dict(domain=list(names), range=dashes)
     encoding = alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
     return encoding if legend else encoding.legend(None)
 
@@ -134,7 +132,7 @@ def style(chart: Styled) -> Styled:
     styled: Styled = chart.configure(
         font="system-ui, 'DejaVu Sans', sans-serif",
         background=BACKGROUND,
-        axis=alt.AxisConfig(
+        axis=dict(
             **text,
             # Labels are below their ticks, also at the ends of the axis.
             labelFlush=False,
@@ -145,7 +143,7 @@ def style(chart: Styled) -> Styled:
             tickColor=AXIS,
             titleColor=INK,
         ),
-        legend=alt.LegendConfig(
+        legend=dict(
             **text,
             titleFontSize=12,
             titleFontWeight="normal",
@@ -154,9 +152,9 @@ def style(chart: Styled) -> Styled:
             symbolSize=160,
             symbolStrokeWidth=2.5,
         ),
-        header=alt.HeaderConfig(**text, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
-        title=alt.TitleConfig(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
-        view=alt.ViewConfig(strokeWidth=0),
+        header=dict(**text, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
+        title=dict(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
+        view=dict(strokeWidth=0),
     )
     return styled
 
@@ -248,8 +246,8 @@ def logarithmic_ms(title: str) -> alt.Y:
     return alt.Y(
         "y:Q",
         title=f"{title} (ms, logarithmic)",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", tickCount=8),
+        scale=dict(type="log", nice=False),
+        axis=dict(format="~g", tickCount=8),
     )
 
 
@@ -296,7 +294,8 @@ def specification(chart: Chart) -> dict[str, Any]:
 
     It is not validated, which takes most of the time; tests validate all kinds of charts. For the
     same reason channels are objects, not text: Altair looks for the class of a text by hashing all
-    that it has.
+    that it has; and axes, scales and legends are tables: objects of theirs are validated when they
+    are made, and copied with each change of a chart.
     """
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec

@@ -76,8 +76,8 @@ def _caps(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _cap_layer(x: alt.X) -> alt.Chart:
     """Return the layer of the caps, rows with a `limit`, with their legend above the figure."""
-    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeColor=look.INK)
-    scale = alt.Scale(domain=["cap"], range=[[6, 4]])
+    legend = dict(orient="top", symbolType="stroke", symbolStrokeColor=look.INK)
+    scale = dict(domain=["cap"], range=[[6, 4]])
     figure: alt.Chart = (
         alt.Chart()
         .transform_filter("datum.limit === 'cap'")
@@ -141,14 +141,14 @@ def _strips(
     x = alt.X(
         "x:Q",
         title="simulated time (s)",
-        axis=alt.Axis(format=",~f", tickCount=8),
-        scale=alt.Scale(nice=False),
+        axis=dict(format=",~f", tickCount=8),
+        scale=dict(nice=False),
     )
     y = alt.Y(
         "y:Q",
         title=axis,
-        axis=alt.Axis(format=",~f", tickCount=4),
-        scale=alt.Scale(zero=True) if own else alt.Scale(domain=[0, top.end or 1]),
+        axis=dict(format=",~f", tickCount=4),
+        scale=dict(zero=True) if own else dict(domain=[0, top.end or 1]),
     )
     tooltip = [
         alt.Tooltip("system:N", title="system"),
@@ -184,7 +184,7 @@ def _strips(
                 "strip:N",
                 title=None,
                 sort=[str(s["strip"]) for s in strips],
-                header=alt.Header(labelAnchor="start", labelPadding=4),
+                header=dict(labelAnchor="start", labelPadding=4),
             ),
             columns=1,
             title=title,

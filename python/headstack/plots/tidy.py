@@ -137,21 +137,21 @@ class _Drawing:
     def _axis(self, kind: Any, axis: Axis, column: str, order: Rows) -> Any:
         own: dict[str, Any] = {"title": axis.title or None}
         if axis.bare:
-            own["axis"] = alt.Axis(labels=False, ticks=False, grid=False)
+            own["axis"] = dict(labels=False, ticks=False, grid=False)
         elif axis.labels:
             text = f"{json.dumps(list(axis.labels))}[datum.value]"
             places = list(range(len(axis.labels)))
-            own["axis"] = alt.Axis(labelExpr=text, labelAngle=0, values=places, grid=False)
+            own["axis"] = dict(labelExpr=text, labelAngle=0, values=places, grid=False)
         elif axis.kind == "N":
             names = _names(order, column)
             # A domain of its own, because the sorts of layers with other fields would conflict.
-            own |= {"sort": names, "scale": alt.Scale(domain=names)}
+            own |= {"sort": names, "scale": dict(domain=names)}
             level = sum(map(len, names)) <= LEVEL or kind is alt.Y
-            own["axis"] = alt.Axis(labelAngle=0 if level else -40, labelLimit=240)
+            own["axis"] = dict(labelAngle=0 if level else -40, labelLimit=240)
         else:
             values = list(axis.values) or self._few(axis, column, order, kind)
             shown = axis.format or ("~g" if axis.log else "")
-            own["axis"] = alt.Axis(values=values or alt.Undefined, format=shown or alt.Undefined)
+            own["axis"] = dict(values=values or alt.Undefined, format=shown or alt.Undefined)
         if axis.kind != "N":
             below = any(float(r.get(column) or 0) < 0 for r in order)
             own["scale"] = _scale(kind, axis, below and any(x.mark == "text" for x in self.layers))
@@ -173,7 +173,7 @@ class _Drawing:
             legend: Any = None
         else:
             stroke = any(x.mark in ("line", "ring") for x in self.layers)
-            legend = alt.Legend(
+            legend = dict(
                 orient="bottom",
                 columns=2 if stroke else 3,
                 labelLimit=430,
@@ -184,7 +184,7 @@ class _Drawing:
             f"{_field(self.picture.colour)}:N",
             title=self.picture.legend or None,
             sort=self.names,
-            scale=alt.Scale(domain=self.names, range=codes),
+            scale=dict(domain=self.names, range=codes),
             legend=legend,
         )
 
@@ -217,7 +217,7 @@ class _Drawing:
         return marks
 
     def _line(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        marked = alt.OverlayMarkDef(size=45) if layer.markers else False
+        marked = dict(size=45) if layer.markers else False
         step = {"interpolate": "step-after"} if layer.step else {}
         of: dict[str, Any] = {**place, "color": colour}
         if self.picture.colour and not layer.plain:
@@ -225,7 +225,7 @@ class _Drawing:
                 f"{_field(self.picture.colour)}:N",
                 sort=self.names,
                 title=self.picture.legend or None,
-                scale=alt.Scale(domain=self.names, range=_dashes(len(self.names))),
+                scale=dict(domain=self.names, range=_dashes(len(self.names))),
             )
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
@@ -333,7 +333,7 @@ class _Drawing:
         if self.picture.x.kind == "N":
             column = self.picture.x.column
             frame["x"] = frame["x"].astype(str)
-            x = alt.X("x:N", scale=alt.Scale(domain=_names(self.every, column)))
+            x = alt.X("x:N", scale=dict(domain=_names(self.every, column)))
         base = alt.Chart(frame).encode(
             x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")]
         )
@@ -360,7 +360,7 @@ def _scale(kind: Any, axis: Axis, room: bool) -> Any:
     elif kind is alt.Y and (axis.log or room):
         # Room for marks and texts at the ends.
         own["padding"] = 16
-    return alt.Scale(**own)
+    return dict(**own)
 
 
 def _names(rows: Rows, column: str) -> list[str]:

@@ -35,9 +35,9 @@ def rates(population: Population) -> Chart:
         alt.Chart(frame, title=f"{population.spec['name']}: rate over the first quarter")
         .mark_bar(color=plots.PALETTE[0], stroke="white")
         .encode(
-            x=alt.X("x:Q", title="MB/s", scale=alt.Scale(zero=False, nice=False)),
+            x=alt.X("x:Q", title="MB/s", scale=dict(zero=False, nice=False)),
             x2="x2:Q",
-            y=alt.Y("n:Q", title="drives", axis=alt.Axis(format=",~f")),
+            y=alt.Y("n:Q", title="drives", axis=dict(format=",~f")),
             y2=alt.datum(0),
         )
     )
@@ -51,10 +51,10 @@ def classes(population: Population) -> Chart:
     share = counts / counts.sum()
     frame = pd.DataFrame({"class": [f"{int(k):+d}" if k else "0" for k in values], "share": share})
     base = alt.Chart(frame).encode(
-        x=alt.X("class:N", sort=None, axis=alt.Axis(labelAngle=0)).title(
+        x=alt.X("class:N", sort=None, axis=dict(labelAngle=0)).title(
             f"class: bits per inch by exp({population.preset.policy.step:g} class)"
         ),
-        y=alt.Y("share:Q", title="share of the heads", axis=alt.Axis(format="%")),
+        y=alt.Y("share:Q", title="share of the heads", axis=dict(format="%")),
     )
     texts = base.mark_text(dy=-8, color=look.INK).encode(text=alt.Text("share:Q", format=".1%"))
     chart = alt.layer(base.mark_bar(color=plots.PALETTE[0]), texts)
@@ -73,9 +73,7 @@ def heads(population: Population) -> Chart:
         ]
     )
     means = frame.groupby("drive", as_index=False)["bpi"].mean()
-    x = alt.X(
-        "drive:O", title="drive", axis=alt.Axis(labelAngle=0, values=list(range(0, SHOWN, 5)))
-    )
+    x = alt.X("drive:O", title="drive", axis=dict(labelAngle=0, values=list(range(0, SHOWN, 5))))
     y = alt.Y("bpi:Q", title="bits per inch against the nominal drive (%)")
     points = (
         alt.Chart(frame).mark_point(size=28, filled=True, opacity=0.5, color=plots.PALETTE[0])

@@ -48,15 +48,18 @@ def rescue_map(geometry: Any, head: int, block_bytes: int) -> str:
         raise ConfigError(
             f"rescue map: got {count} bands, need at most {_MOST_ROWS}, each on one surface"
         )
-    rows = []
-    at = 0
-    for zone in geometry.found:
-        for i in range(zone.cycles * len(zone.cycle) + len(zone.tail)):
-            turn, place = divmod(i, len(zone.cycle))
-            band = (zone.cycle if turn < zone.cycles else zone.tail)[place]
-            on = int(geometry.locate(np.array([at])).head[0]) == head
-            rows.append((at, band.blocks, "-" if on else "+"))
-            at += band.blocks
+    bands = [
+        (zone.cycle if i // len(zone.cycle) < zone.cycles else zone.tail)[i % len(zone.cycle)]
+        for zone in geometry.found
+        for i in range(zone.cycles * len(zone.cycle) + len(zone.tail))
+    ]
+    sizes = np.array([band.blocks for band in bands], dtype=np.int64)
+    begins = np.cumsum(sizes) - sizes
+    on = geometry.locate(begins).head == head
+    rows = [
+        (int(at), int(n), "-" if bad else "+") for at, n, bad in zip(begins, sizes, on, strict=True)
+    ]
+    at = int(sizes.sum())
     if at < geometry.total:
         rows.append((at, geometry.total - at, "?"))
     lines = [f"# Bands of head {head}, from headstack probe", "# current_pos  status  pass"]

@@ -32,6 +32,9 @@ from .value import Origin, Value
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Pair, way, time from the command to the first pass (s) and turns after it, of reads.
+Passes = tuple[Ints, Ints, Floats, Ints]
+
 #: Longest access time, and steps of access times to plan with and around the likeliest one, s.
 LONGEST_S, COARSE_S, GRID_S, WINDOW_S = 45e-3, 50e-6, 5e-6, 1.5e-3
 
@@ -333,7 +336,7 @@ class Bisection:
             self.turn_s *= 1 + slope * self.turn_s
             phases = done / self.turn_s
 
-    def passes(self, since: int = 0) -> tuple[Ints, Ints, Floats, Ints]:
+    def passes(self, since: int = 0) -> Passes:
         """Return pair, way, time from the command to the first pass (s) and turns after it.
 
         Of the reads from number `since` on.
@@ -362,18 +365,33 @@ class Bisection:
         kept = (np.arange(len(way)) >= since) & (way >= 0) & (turns >= 0) & ~hit & ~np.roll(hit, 1)
         return pair[kept], way[kept], first[kept] * self.turn_s, turns[kept].astype(np.int64)
 
-    def _logs(self, grids: Floats, error_s: float, since: int = 0) -> Floats:
+    def _logs(self, grids: Floats, error_s: float, passes: Passes) -> Floats:
         """Return the logarithm of the likelihood of access times, shaped as they (pair, way, n)."""
         logs = np.zeros(grids.shape)
-        if not self.reads:
-            return logs
         p = min(max(self.disturbed, 0.005), 0.4)
-        for i, w, r, k in zip(*self.passes(since), strict=True):
-            at = r + self.turn_s * np.arange(k - 3, k + 1)
-            reached = ndtr((at[:, None] - grids[i, w]) / error_s)
-            here, one, two = np.diff(reached, axis=0)[::-1]
-            likely = (1 - p) * here + p * (0.45 * one + 0.45 * two + 0.1 * reached[-1])
-            logs[i, w] += np.log(likely + 1e-6)
+        pair, way, first, turns = passes
+        for i, w in sorted(set(zip(pair, way, strict=True))):
+            mine, grid = (pair == i) & (way == w), grids[i, w]
+            at = first[mine, None] + self.turn_s * (turns[mine, None] + np.arange(-3, 1))
+            # Further off, the distributions of passes a turn apart are 1 or 0 to the last digit.
+            lows = np.searchsorted(grid, at.min(axis=0) - 9 * error_s)
+            highs = np.searchsorted(grid, at.max(axis=0) + 10 * error_s)
+            met = [k for k in range(4) if lows[k] < highs[k]]
+            # Only where one is neither, and a point on each side that stands for all beyond.
+            begin = max(min((int(lows[k]) for k in met), default=0) - 1, 0)
+            end = min(max((int(highs[k]) for k in met), default=0) + 1, len(grid))
+            reached: list[Any] = [float(low >= end) for low in lows]
+            for k in met:
+                low, high = lows[k] - begin, highs[k] - begin
+                reached[k] = np.zeros((len(at), end - begin))
+                reached[k][:, :low] = 1.0
+                near = grid[lows[k] : highs[k]]
+                reached[k][:, low:high] = ndtr((at[:, k, None] - near) / error_s)
+            two, one, here = (reached[k + 1] - reached[k] for k in range(3))
+            likely = (1 - p) * here + p * (0.45 * one + 0.45 * two + 0.1 * reached[3])
+            likely = np.broadcast_to(likely, (len(at), end - begin))
+            found = np.log(likely + 1e-6).sum(axis=0)
+            logs[i, w] = np.pad(found, (begin, len(grid) - end), "edge")
         return logs
 
     def _coarse(self) -> tuple[Floats, Floats]:
@@ -384,7 +402,7 @@ class Bisection:
         # Angles are known well enough after a few rounds: then only new reads are added.
         if self._rounds <= _ROUGH or sums is None:
             seen, sums = 0, np.zeros(each.shape)
-        sums = sums + self._logs(each, COARSE_S, seen)
+        sums = sums + self._logs(each, COARSE_S, self.passes(seen))
         self._sums = len(self.reads), sums
         return grid, np.exp(sums - sums.max(axis=2, keepdims=True))
 
@@ -393,7 +411,8 @@ class Bisection:
         grid, coarse = self._coarse()
         modes = grid[np.argmax(coarse, axis=2)]
         fine = np.maximum(modes[:, :, None] + np.arange(-WINDOW_S, WINDOW_S, GRID_S), GRID_S / 2)
-        logs = [self._logs(fine, error) for error in _ERRORS_S]
+        passes = self.passes()
+        logs = [self._logs(fine, error, passes) for error in _ERRORS_S]
         best = int(np.argmax([logsumexp(each, axis=2).sum() for each in logs]))
         self.error_s = _ERRORS_S[best]
         return fine, np.exp(logs[best] - logs[best].max(axis=2, keepdims=True))

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import bdtr
 
 from .seek import SeekCurve, located, sampled
 from .value import Value
@@ -99,7 +100,7 @@ def figures(taken_s: Floats, done_s: Floats, depth: int, step: str) -> tuple[Val
     cuts = ends[:: max(1, count // 20)]
     steps = np.diff(cuts)
     room = 1.96 * float(np.std(steps) / np.mean(steps) / np.sqrt(max(len(steps), 1))) * rate
-    ranks = [int(stats.binom.ppf(q, count, 0.99)) for q in (0.025, 0.975)]
+    ranks = np.searchsorted(bdtr(np.arange(count + 1), count, 0.99), (0.025, 0.975)).tolist()
     at = np.sort(each)
     low, high = (float(at[min(r, count - 1)]) for r in ranks)
     middle = float(np.quantile(each, 0.99))

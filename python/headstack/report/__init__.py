@@ -1,10 +1,13 @@
 """One HTML page per result that opens without a network, and its figures as PNG and SVG."""
 
+import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -304,11 +307,29 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
 
 @cache
 def _viewer() -> str:
-    # Takes seconds, and is the same for every page.
+    """Return the code that draws figures in a page: the same for every page, made in seconds.
+
+    The user's cache keeps it; a file that was changed there is not used.
+    """
+    name = f"viewer-{metadata.version('vl-convert-python')}"
+    home = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    # It is relative where nobody's home is known.
+    kept = home / "headstack" if home.is_absolute() else None
+    with suppress(OSError):
+        for file in kept.glob(f"{name}-*.js") if kept else ():
+            if file.stem == f"{name}-{outputs.sha256(file)}":
+                return file.read_text("utf-8")
     drawing.check_memory()
     # The type stub requires a snippet; without one the bundle is the plain viewer.
     bundle: Any = vl_convert.javascript_bundle
-    return str(bundle())
+    made = str(bundle()).encode()
+    if kept:
+        with (
+            suppress(OSError),
+            outputs.whole_file(kept / f"{name}-{hashlib.sha256(made).hexdigest()}.js") as part,
+        ):
+            part.write_bytes(made)
+    return made.decode()
 
 
 def figures_folder(page: str) -> str:

@@ -177,20 +177,20 @@ def _curve(rows: Sequence[Row], key: str, measure: str) -> "Chart":
     said = f"{key} ({found[1]})" if found and found[1] else key
     order = None if found else list(dict.fromkeys(str(r[key]) for r in rows))
     if found:
-        ticks = alt.Axis(format="d", tickMinStep=1) if _whole(found[0]) else alt.Axis(format="~g")
+        ticks = dict(format="d", tickMinStep=1) if _whole(found[0]) else dict(format="~g")
         x = alt.X("x:Q", title=said, scale=_scale(found[0]), axis=ticks)
     else:
-        x = alt.X("x:N", title=said, sort=order, axis=alt.Axis(labelAngle=0))
-    y = alt.Y("y:Q", title=titled(measure), scale=alt.Scale(zero=False))
+        x = alt.X("x:N", title=said, sort=order, axis=dict(labelAngle=0))
+    y = alt.Y("y:Q", title=titled(measure), scale=dict(zero=False))
     # The bands must not make the symbols of the legend faint.
     colour = look.colour(names).legend(symbolOpacity=1.0)
     layers: list[Any] = []
     if any(r.get(f"{measure}_half") for r in rows):
         ends = {"x": x, "color": colour, "y2": alt.Y2("high:Q")}
-        low = alt.Y("low:Q", title=titled(measure), scale=alt.Scale(zero=False))
+        low = alt.Y("low:Q", title=titled(measure), scale=dict(zero=False))
         band = base.mark_area(opacity=0.22) if found else base.mark_rule(strokeWidth=2)
         layers.append(band.encode(y=low, **ends))
-    line = base.mark_line(strokeWidth=2.2, point=alt.OverlayMarkDef(size=45))
+    line = base.mark_line(strokeWidth=2.2, point=dict(size=45))
     layers.append(line.encode(x=x, y=y, color=colour, strokeDash=look.dash(names)))
     tooltip = [
         alt.Tooltip("system:N", title="system"),
@@ -211,14 +211,12 @@ def _whole(values: Sequence[float]) -> bool:
 
 def _scale(values: Sequence[float]) -> Any:
     """Return a logarithmic scale where steps grow, else a linear one."""
-    import altair as alt
-
     ordered = sorted(set(values))
     grows = len(ordered) > 2 and ordered[0] > 0 and ordered[-1] / ordered[0] >= 16
     wide = grows and ordered[1] - ordered[0] < (ordered[-1] - ordered[0]) / (2 * len(ordered))
     if wide:
-        return alt.Scale(type="log", nice=False)
-    return alt.Scale(zero=False, nice=False)
+        return dict(type="log", nice=False)
+    return dict(zero=False, nice=False)
 
 
 def _heat(rows: Sequence[Row], axes: Sequence[str], measure: str) -> "Chart":
@@ -247,12 +245,12 @@ def _heat(rows: Sequence[Row], axes: Sequence[str], measure: str) -> "Chart":
     # Times near saturation are so long that all others would have one colour.
     steep = smallest > 0 and largest / smallest > _STEEP
     kind: Any = "log" if steep else "linear"
-    scale = alt.Scale(type=kind, scheme="viridis", reverse=True, domain=[smallest, largest])
+    scale = dict(type=kind, scheme="viridis", reverse=True, domain=[smallest, largest])
     middle = (smallest * largest) ** 0.5 if steep else (smallest + largest) / 2
     for name in dict.fromkeys(labels):
         own = [c for c in cells if c["system"] == name]
         base = alt.Chart(pd.DataFrame(own)).encode(
-            x=alt.X("x:N", title=across, sort=orders[across], axis=alt.Axis(labelAngle=0)),
+            x=alt.X("x:N", title=across, sort=orders[across], axis=dict(labelAngle=0)),
             y=alt.Y("y:N", title=down, sort=orders[down][::-1]),
         )
         rect = base.mark_rect().encode(

@@ -95,10 +95,7 @@ def test_a_drive_without_iscsi_has_no_url():
 
 
 def booted(
-    drive: str | Path,
-    script: str,
-    programs: Sequence[str] = (),
-    modules: Sequence[str] = (),
+    drive: str | Path, script: str, programs: Sequence[str] = (), modules: Sequence[str] = ()
 ) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
     with headstack.emulate(drive, iscsi=True) as disk:

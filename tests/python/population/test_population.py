@@ -8,13 +8,13 @@ import json
 import math
 from dataclasses import replace
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
 import streaming_oracle as oracle
 from conftest import ROOT
-from scipy.stats import norm
 
 from headstack import drives, population
 from headstack.cli import main
@@ -86,9 +86,10 @@ def test_yields_are_those_of_the_distribution(quality):
     model = HeadModel(head_sd=0.055, drive_sd=0.018, quality_mean=quality, quality_sd=0.2 * quality)
     found = heads(model, 20_000)
     shares = {p.name: p.fit(found).used.mean() for p in (CLASSIC, WIDE)}
-    margins = norm.ppf((np.arange(400) + 0.5) / 400, quality, 0.2 * quality)
+    drawn = NormalDist(quality, 0.2 * quality)
+    margins = np.array([drawn.inv_cdf((i + 0.5) / 400) for i in range(400)])
     spread = math.hypot(0.055, 0.018)
-    expected = np.mean([2 * norm.cdf(max(0, q) / spread) - 1 for q in margins])
+    expected = np.mean([2 * NormalDist().cdf(max(0, q) / spread) - 1 for q in margins])
     # 20,000 drives of 8 heads whose widths are correlated.
     assert shares["classic"] == pytest.approx(expected, abs=0.01)
     half = WIDE.step / 2

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, command
-from scipy import stats
 
 import headstack
 from headstack import start
@@ -53,6 +52,8 @@ def shares(frame: pd.DataFrame, key: str) -> dict[object, float]:
 
 def assert_alike(one: pd.DataFrame, two: pd.DataFrame) -> None:
     """Operations, sizes and places of two loads have one distribution."""
+    from scipy import stats
+
     for key in ("op", "size"):
         a, b = shares(one, key), shares(two, key)
         assert a.keys() == b.keys(), key

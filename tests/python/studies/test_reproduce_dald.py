@@ -6,6 +6,7 @@ Brackets hold mean access times in ms of a separate simulator of the same model 
 import numpy as np
 import pytest
 import verdicts
+from conftest import QUICK
 
 from headstack.studies.dald import adaptive, cleaning, related
 from headstack.studies.dald.latency import TABLES, shortest_read
@@ -140,8 +141,9 @@ def test_related_designs_read_as_their_disk_and_write_as_their_log(study):
         assert of["Loge-like, 96 % full"].read == pytest.approx(of["normal"].read, rel=0.05)
 
 
-def test_cleaning_moves_blocks_only_where_it_is_on_and_costs_head_time(study):
+def test_cleaning_moves_blocks_only_where_it_is_on_and_costs_head_time(study, monkeypatch):
     """A moved block is read and written: two transfers of 8 of 312 sectors at least."""
+    monkeypatch.setattr(cleaning, "REQUESTS", cleaning.REQUESTS // (8 if QUICK else 1))
     found = cleaning.runs(study)
     for (name, state, cleaned), result in found.items():
         drive = result["drives"][0]

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import verdicts
+from conftest import QUICK
 
 from headstack import formulas
 from headstack.formulas import KB, MB
@@ -36,7 +37,7 @@ from headstack.studies.ng98.drive import (
 from headstack.studies.rules import Kind, Rule, holds
 
 COUNT = 400_000
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3)[: 1 if QUICK else 3]
 
 
 @pytest.fixture(scope="session")
@@ -378,18 +379,17 @@ def test_small_files_lose(small):
 
 
 @pytest.mark.parametrize(
-    ("options", "low", "high"),
-    [({"look_ahead": 0}, 0.91, 0.96), ({"median_kb": 24.0}, 1.05, 1.25)],
+    ("options", "low", "high"), [({"look_ahead": 0}, 0.91, 0.96), ({"median_kb": 24.0}, 1.05, 1.25)]
 )
 def test_why_small_files_lose(options, low, high):
     """Half of it is unused look-ahead; with larger files the order is reversed, as in the text."""
-    ends = [fat.figure_9(mib, 2**20, (1, 2), **options) for mib in (100, 1030)]
+    ends = [fat.figure_9(mib, 2**20, SEEDS, **options) for mib in (100, 1030)]
     assert low <= ends[1] / ends[0] <= high
 
 
 def test_only_the_cluster_matters_within_a_band():
     sevens = [fat.figure_7(mib, 4) for mib in (257, 511)]
-    nines = [fat.figure_9(mib, 2**20, (1, 2)) for mib in (257, 511)]
+    nines = [fat.figure_9(mib, 2**20, SEEDS) for mib in (257, 511)]
     assert sevens[1] == pytest.approx(sevens[0], rel=0.01)
     assert nines[1] == pytest.approx(nines[0], rel=0.01)
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import verdicts
+from conftest import QUICK
 
 from headstack import population
 from headstack.population.format import track_bytes
@@ -75,7 +76,8 @@ def test_every_figure_is_drawn_from_a_specification(once):
         f.rsplit("/")[-1].removesuffix(".png") for c in document["claims"] for f in c["figures"]
     }
     assert names == set(study.specs)
-    assert len(names) == 15
+    # SNOW-5 has eight more.
+    assert len(names) == (7 if QUICK else 15)
 
 
 # SNOW-3: heads of a drive.

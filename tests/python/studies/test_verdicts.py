@@ -7,13 +7,13 @@ import tomllib
 
 import pytest
 import verdicts
-from conftest import ROOT, command
+from conftest import QUICK, ROOT, command
 from verdicts import cells, guide
 
 from headstack import studies
 from headstack.cli import reproduce as reproduce_command
 from headstack.errors import ConfigError
-from headstack.studies import evaluate, page, study
+from headstack.studies import evaluate, page
 from headstack.studies.isca08 import systems
 from headstack.studies.ng98 import cylinders
 from headstack.studies.pcap import effects
@@ -31,13 +31,13 @@ def rows():
 def test_a_verdict_follows_from_parts_that_can_fail_and_is_that_of_the_guide(
     name, claim_id, once, rows
 ):
-    document, _ = verdicts.whole(once, name)
-    claim = verdicts.claim_of(document, claim_id)
+    claim = verdicts.row(once, name, claim_id)
     verdicts.check(claim)
-    (printed,) = (row for row in page.all_rows([document]) if row[0] == claim_id)
+    (printed,) = page.all_rows([{"claims": [claim]}])
     assert printed[1] == rows[claim_id][1]
-    # The guide has been printed with all readings, and without stand-ins.
-    if not claim["stand_in"] and claim_id not in verdicts.AS_CHOSEN:
+    # The guide has been printed with all seeds and readings, and without stand-ins.
+    part = (*verdicts.AS_CHOSEN, *verdicts.ONE_SEED.get(name, ()))
+    if not claim["stand_in"] and not (QUICK and claim_id in part):
         assert printed == rows[claim_id]
 
 
@@ -46,14 +46,6 @@ def test_verdicts_follow_with_the_trace(once):
     document, _ = verdicts.whole(once, "isca08", trace=True)
     for claim in document["claims"]:
         verdicts.check(claim)
-
-
-@pytest.mark.parametrize("claim_id", verdicts.ONE_SEED)
-def test_a_verdict_of_hundreds_of_runs_is_that_of_the_guide_with_one_seed(claim_id, once, rows):
-    (claim,), varied = studies.load("dald").chosen([claim_id]), verdicts.of(once, "dald").vary()
-    row = study._row(claim, study.judge(claim, varied), varied, asked=False)
-    verdicts.check(row)
-    assert row["verdict"] == rows[claim_id][1]
 
 
 FITTED = {"kind": ("input", "fitted"), "counts": False}
@@ -124,7 +116,7 @@ WORDS = {
 
 @pytest.mark.parametrize("claim_id", sorted({*SAID, *WORDS}))
 def test_what_the_text_says_is_a_part(claim_id, once):
-    parts = verdicts.claim_of(verdicts.whole(once, "isca08")[0], claim_id)["parts"]
+    parts = verdicts.row(once, "isca08", claim_id)["parts"]
     numbers = [p["values"]["paper"] for p in parts if p["rule"] == Rule.NUMBER]
     assert sorted(numbers) == sorted(SAID.get(claim_id, numbers))
     for words in WORDS.get(claim_id, ()):
@@ -330,6 +322,7 @@ def test_the_page_on_capping_has_the_table_that_is_printed():
         assert effects.row(load, effects.measure(load, range(1, 11))) == row
 
 
+@pytest.mark.thorough
 def test_the_guide_has_the_numbers_of_pcap(once):
     (claim,) = studies.load("pcap").chosen(["PCAP-9"])
     tables = evaluate.rows_of(claim.measure(verdicts.of(once, "pcap")))

@@ -12,28 +12,33 @@ from headstack import plots, studies
 from headstack.studies import rules, study
 from headstack.studies.rules import Contradiction, Falsified, Kind, Rule, Tolerance, Verdict
 from headstack.studies.runs import Store
-
-#: Claims of hundreds of runs, which `make test` judges with one seed. DALD-5, the array, has the
-#: relations of `test_dald_relations.py` there.
-ONE_SEED = ("DALD-7", "DALD-8")
+from headstack.studies.snowflakes import fresh
 
 #: Claims that `make test` judges of a paper whose claims take minutes; all in `test-all`.
-FEW = {
-    "dald": ("DALD-1",),
-    "pcap": ("PCAP-1", "PCAP-2", "PCAP-5", "PCAP-8", "PCAP-9"),
-}
+FEW = {"dald": ("DALD-1",), "pcap": ("PCAP-1", "PCAP-2", "PCAP-8")}
 
-#: Claims that `make test` judges only as chosen: each other choice repeats all of their runs.
-AS_CHOSEN = ("IDP-6", "IDP-7", "IDP-8", "IDP-9", "IDP-13", "NG-9", "SNOW-5")
+#: Claims of hundreds of runs that it judges with one seed, or few sets of drives, as chosen.
+ONE_SEED = {"isca08": ("IDP-9", "IDP-13"), "dald": ("DALD-8",), "snowflakes": ("SNOW-5",)}
+
+#: Claims that it judges only as chosen: each other choice repeats all of their runs.
+AS_CHOSEN = ("IDP-6", "IDP-7", "IDP-8", "NG-9")
 
 #: Claims without a trace whose other choices, on stand-ins that decide nothing, run shortly there.
 SHORTLY = ("IDP-3", "IDP-4", "IDP-5", "IDP-10")
 
-#: Claims of the papers as `make test` judges them.
+
+def asked(name):
+    """Return the claims that a run of a paper judges."""
+    every = [c.id for c in studies.load(name).claims]
+    left = ONE_SEED.get(name, ()) if QUICK else ()
+    return [i for i in (FEW.get(name, every) if QUICK else every) if i not in left]
+
+
+#: Papers and claims as `make test` judges them.
 CLAIMS = [
-    (name, claim.id)
+    (name, claim)
     for name in studies.PAPERS
-    for claim in studies.load(name).chosen(FEW.get(name, ()) if QUICK else ())
+    for claim in (*asked(name), *(ONE_SEED.get(name, ()) if QUICK else ()))
 ]
 
 #: The first minute of Websearch, which may not be distributed with the simulator.
@@ -91,7 +96,6 @@ def whole(once, name, *, trace=False):
         return own(claim, of, taken)
 
     def make():
-        ids = FEW.get(name, ()) if QUICK else ()
         given = {"websearch": prefix()} if trace else {}
         with pytest.MonkeyPatch.context() as m:
             for variable in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
@@ -100,7 +104,7 @@ def whole(once, name, *, trace=False):
             m.setattr(plots, "save", lambda chart, stem: [])
             m.setattr(study, "_sensitivity", sensitivity)
             document, found = study.reproduce(
-                studies.load(name), folder(once), ids=ids, quick=True, traces=given
+                studies.load(name), folder(once), ids=asked(name), quick=True, traces=given
             )
         # Finished runs are in the folder.
         found.store = Store(folder(once) / "runs")
@@ -112,6 +116,20 @@ def whole(once, name, *, trace=False):
 def claim_of(document, claim_id):
     """Return a claim of a document."""
     return next(c for c in document["claims"] if c["id"] == claim_id)
+
+
+def row(once, name, claim_id):
+    """Return what a document has of a claim, in `make test` of one with many runs by one seed."""
+    if not QUICK or claim_id not in ONE_SEED.get(name, ()):
+        return claim_of(whole(once, name)[0], claim_id)
+
+    def make():
+        (claim,), varied = studies.load(name).chosen([claim_id]), of(once, name).vary()
+        with pytest.MonkeyPatch.context() as m:
+            m.setattr(fresh, "QUICK", 3)
+            return study._row(claim, study.judge(claim, varied), varied, asked=False)
+
+    return once(claim_id, make)
 
 
 def parts_of(document):

@@ -1,5 +1,6 @@
 """Sweeps on the workers of a Dask scheduler: the same bytes, whoever dies."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -14,10 +15,11 @@ from test_sweep import SWEEP, files, trace
 
 import headstack
 from headstack import ConfigError, HeadstackError
-from headstack.sweeps import store, worker
+from headstack.sweeps import cluster, store, worker
 
-distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-from headstack.sweeps import cluster  # noqa: E402
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="distributed is not installed"
+)
 
 #: Seeds of each of three points.
 SEEDS = 14 if THOROUGH <= 1 else 100
@@ -35,6 +37,8 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def workers():
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as found:
@@ -43,6 +47,8 @@ def workers():
 
 @pytest.fixture
 def client(workers):
+    import distributed
+
     with distributed.Client(workers.scheduler_address, set_as_default=False) as found:
         yield found
 
