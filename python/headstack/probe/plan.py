@@ -353,6 +353,9 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
         distances=max(FEWEST, int((left - HELD_OUT_S) / DISTANCE_S)),
         told=lambda step: clock.begin(step, f"{probed.geometry.heads} heads"),
     )
+    if probed.found.queue is not None and probed.found.queue.off:
+        off = "; ".join(probed.found.queue.off)
+        probed.notes.append(f"the file's queue is not the target's: {off}")
 
 
 def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
