@@ -204,6 +204,20 @@ def test_batches_tell_the_rule_of_the_order(rule: str, whole: Probed, tmp_path: 
     assert all(s < 0.75 for r, s in found.items() if r not in {rule, "look"}), found
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_seeks_have_no_gap_wherever_they_begin(seed: int, whole: Probed) -> None:
+    """Near the end of a band the next track of its head is a round of heads further."""
+    session = SimpleNamespace(
+        sector_blocks=8, described={"blocks": whole.described["blocks"], "fua": True}
+    )
+    chosen = seek.pairs(session, whole.geometry, np.random.default_rng(seed), 36)
+    for inside in (False, True):
+        at = [whole.geometry.locate(np.array(c[:2])).cylinder for c in chosen if c[2] == inside]
+        apart = np.array([1.0, *(abs(b - a) for a, b in at[1:]), CYLINDERS])
+        assert np.max(apart[1:] / apart[:-1]) < 2.3, apart
+        assert len(at) > 30
+
+
 @pytest.mark.parametrize("rule", ["look", "c-look"])
 def test_elevators_sweep_over_addresses_not_tracks(rule: str) -> None:
     """Two surfaces of one band each: the next address is often on a track far away."""
