@@ -160,9 +160,9 @@ def pairs(
             # A track that the buffer has is none to begin at.
             start = starts[0 if session.described["fua"] else number]
             lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
-            # Past the end of a band the tracks of its head go on a round of all heads further.
+            # Past the end of a band the tracks of its head go on up to two rounds of heads further.
             alone = distance < _SAME_HEAD
-            for reach in (distance, max(distance, widest)) if alone else (0.0,):
+            for reach in (distance, max(distance, 2 * widest)) if alone else (0.0,):
                 found = near(session, geometry, lba, reach) if alone else everywhere
                 off = np.abs(sign * (found.cylinders - cylinder) - distance)
                 if alone:

@@ -13,6 +13,7 @@ from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
 from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek, timing
+from headstack.probe.geometry import Geometry
 from headstack.probe.plan import Probed
 
 TURN = 60 / 7199.6
@@ -204,15 +205,19 @@ def test_batches_tell_the_rule_of_the_order(rule: str, whole: Probed, tmp_path: 
     assert all(s < 0.75 for r, s in found.items() if r not in {rule, "look"}), found
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_seeks_have_no_gap_wherever_they_begin(seed: int, whole: Probed) -> None:
-    """Near the end of a band the next track of its head is a round of heads further."""
+@pytest.mark.parametrize("order", ["same", "alternate"])
+@pytest.mark.parametrize("seed", range(10))
+def test_seeks_have_no_gap_wherever_they_begin(order: str, seed: int, whole: Probed) -> None:
+    """Near the end of a band the next track of its head is a round of heads further, or two."""
+    g = whole.geometry
+    heads = replace(g.order_of_heads, order=order)
+    g = Geometry(g.found, heads, g.total, g.block, g.layout)
     session = SimpleNamespace(
         sector_blocks=8, described={"blocks": whole.described["blocks"], "fua": True}
     )
-    chosen = seek.pairs(session, whole.geometry, np.random.default_rng(seed), 36)
+    chosen = seek.pairs(session, g, np.random.default_rng(seed), 36)
     for inside in (False, True):
-        at = [whole.geometry.locate(np.array(c[:2])).cylinder for c in chosen if c[2] == inside]
+        at = [g.locate(np.array(c[:2])).cylinder for c in chosen if c[2] == inside]
         apart = np.array([1.0, *(abs(b - a) for a, b in at[1:]), CYLINDERS])
         assert np.max(apart[1:] / apart[:-1]) < 2.3, apart
         assert len(at) > 30
