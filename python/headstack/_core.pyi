@@ -285,7 +285,7 @@ class ProbeTarget:
     def close(self) -> None:
         """Close it; closing twice does nothing."""
     def energy(self) -> list[float] | None:
-        """Return what a simulated drive has used: seconds idle, seeking, waiting and transferring; J."""
+        """Return seconds idle, seeking, waiting, transferring, and joules; None: not simulated."""
     def truth(self) -> str | None:
         """Return the file of the simulated drive, for tests; None of others."""
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from .replay import Replay
 
 #: Steps that may be left out, in their order; what comes before them is always done.
-STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "writes", "replay")
+STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "power", "writes", "replay")
 
-#: The step that writes, where that is allowed.
-WRITES = "writes"
+#: The steps that need leave to write, and a meter.
+WRITES, POWER = "writes", "power"
 
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
 ZONES_SHARE, LATER_S = 0.45, 520.0
@@ -54,6 +54,7 @@ LEAST_S = {
     "idle": 3.0,
     "buffer": 47.0,
     "writes": 15.0,
+    "power": 100.0,
 }
 
 #: Visits of known addresses at the end, over which the turn is exact.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headstack.errors import ConfigError, HeadstackError
 
-from .log import ANSWER, Log
+from .log import ANSWER, BESIDE, Log
 
 Ints = NDArray[np.int64]
 
@@ -49,11 +49,15 @@ class Session:
         commands: number of reads so far.
         failed: addresses that could not be read.
         evicting: reads of other places that push an address out of the buffer.
+        meter_s: time between two readings of the meter; None: there is none.
+        watts: what it showed during the last call that was metered.
 
     """
 
-    def __init__(self, target: Any, log: Log) -> None:
-        self._target, self._log = target, log
+    def __init__(self, target: Any, log: Log, meter: Any = None) -> None:
+        self._target, self._log, self._meter = target, log, meter
+        self.meter_s: float | None = log.header.get("options", {}).get("meter_s")
+        self.watts: list[float] = []
         self._next = 0
         self._asked = False
         self._first_ns: int | None = None
@@ -135,6 +139,7 @@ class Session:
         together: bool = False,
         fua: bool | None = None,
         at_s: Sequence[float] | None = None,
+        metered: bool = False,
     ) -> Answer:
         """Read one physical sector at each address, or as many blocks as given.
 
@@ -147,6 +152,7 @@ class Session:
             together: whether all are issued at once.
             fua: whether the buffer is by-passed; None: if the target can.
             at_s: times of arrival, in s after the call.
+            metered: whether the meter is read meanwhile.
 
         Raises:
             ConfigError: the log has another call here.
@@ -165,6 +171,8 @@ class Session:
             options["together"] = True
         if at_s is not None:
             options["at_s"] = [float(t) for t in at_s]
+        if metered:
+            options["metered"] = True
         options["fua"] = bool(self.described["fua"]) if fua is None else fua
         call: dict[str, Any] = {"step": step, "lba": [int(x) for x in lba]}
         each: int | list[int] = self.sector_blocks
@@ -189,9 +197,9 @@ class Session:
         """What was, or was not, set back on the target so far."""
         return [str(entry["note"]) for entry in self._log.entries if "note" in entry]
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float, *, metered: bool = False) -> None:
         """Leave the target alone for a while."""
-        self._do({"sleep": float(seconds)})
+        self._do({"sleep": float(seconds), **({"metered": True} if metered else {})})
 
     def _do(self, call: dict[str, Any]) -> Answer:
         entry = self._logged(call)
@@ -205,6 +213,7 @@ class Session:
             entry["epoch"] = self.epoch
             self._log.append(entry)
             self._next += 1
+        self.watts = entry.get("watts", [])
         answer = Answer(*(np.array(entry[k], dtype=np.int64) for k in ANSWER))
         self._count(call, answer)
         return answer
@@ -216,7 +225,7 @@ class Session:
         if self._next >= len(entries):
             return None
         entry = entries[self._next]
-        if {k: v for k, v in entry.items() if k not in (*ANSWER, "epoch")} != call:
+        if {k: v for k, v in entry.items() if k not in (*ANSWER, *BESIDE)} != call:
             raise ConfigError(
                 f"log: got another call than that of this plan at entry {self._next + 1}, need a "
                 "log of this version with the same options"
@@ -243,6 +252,10 @@ class Session:
             self.epoch, self._first_ns, self._last_ns = epoch, None, 0
 
     def _ask(self, call: dict[str, Any]) -> dict[str, Any]:
+        if "metered" in call:
+            with self._meter.during() as watts:
+                answer = self._ask({k: v for k, v in call.items() if k != "metered"})
+            return {**answer, "watts": watts}
         self._asked = True
         if "sleep" in call:
             self._target.sleep(call["sleep"])
