@@ -287,6 +287,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock.begin("turn", f"{geometry.heads} heads")
     period.visit(LAST_VISITS)
     clock.end()
+    alone.check_turns(period)
     probed.seconds = clock.seconds
     probed.notes += session.notes
     if session.epoch:
@@ -354,6 +355,12 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
         distances=max(FEWEST, int((left - HELD_OUT_S) / DISTANCE_S)),
         told=lambda step: clock.begin(step, f"{probed.geometry.heads} heads"),
     )
+    arms = probed.found.actuators
+    if arms is not None and len(arms.ranges) > len(session.ranges):
+        probed.notes.append(
+            "the target declares no actuators: two arms, or two drives one after the other whose "
+            "turns are equal"
+        )
     if probed.found.queue is not None and probed.found.queue.off:
         off = "; ".join(probed.found.queue.off)
         probed.notes.append(f"the file's queue is not the target's: {off}")

@@ -37,9 +37,9 @@ Ints = NDArray[np.int64]
 #: Readings of each load, least seconds of one, and intervals of the meter that it has at least.
 WINDOWS, _WINDOW_S, _INTERVALS = 5, 2.0, 4
 
-#: Parts of a pause, s, of which the first is idle and the last a deeper condition, if they differ
-#: by this share.
-_PAUSE_S, _LOWER = (0.08, 0.3, 1.0, 3.0, 6.0), 0.005
+#: Time in which a drive reads ahead, s, and the parts of a pause after it, of which the first is
+#: idle and the last a deeper condition, if they differ by this share.
+_AHEAD_S, _PAUSE_S, _LOWER = 0.05, (0.04, 0.3, 1.0, 3.0, 6.0), 0.005
 
 #: Share of the addresses in which near reads lie, and bytes of a read of the long one.
 _NEAR, _LONG_BYTES = 0.002, 1 << 20
@@ -281,6 +281,7 @@ def _paused(
     found = []
     for _ in range(count):
         session.read("power", sampled(session, rng, 1))
+        session.sleep(_AHEAD_S)
         each = []
         for seconds in parts:
             session.sleep(seconds, metered=True)
@@ -292,7 +293,7 @@ def _paused(
         return _mean(list(watts.mean(axis=1)), count * len(parts)), None
     # In the part in which it changed, power is between both.
     above = (watts.mean(axis=0) - float(last.value)) / (float(first.value) - float(last.value))
-    begin = float(np.dot(np.clip(above, 0, 1), parts))
+    begin = _AHEAD_S + float(np.dot(np.clip(above, 0, 1), parts))
     return first, (last, begin)
 
 

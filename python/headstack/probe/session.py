@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 #: between them, and steps that are tried.
 EVICTING, MOST_EVICTING, _FAR, STEPS = 40, 320, 6000, 12
 
+#: How many of them are sent at once to a target that does not say how many it takes.
+_OTHERS = 32
 
 #: Reads in a row that may fail.
 MOST_IN_A_ROW = 50
@@ -121,12 +123,13 @@ class Session:
         begin = lba // self.sector_blocks
         if begin < back[-1]:
             begin = int(self._others.integers(back[-1], self.sectors))
-        answer = self.read(step, [*((begin - back) * self.sector_blocks), *then])
+        # All at once: a drive that orders its queue takes them in a few turns.
+        depth = int(self.described.get("queue_depth") or _OTHERS)
+        answer = self.read(step, (begin - back) * self.sector_blocks, depth=depth)
         # What was found long ago counts less: tracks have other lengths elsewhere.
         self._took *= 0.99
-        places = slice(self.evicting)
-        self._took[number] = np.mean(answer.done_ns[places] - answer.issued_ns[places])
-        return Answer(*(a[self.evicting :] for a in answer))
+        self._took[number] = (answer.done_ns.max() - answer.issued_ns.min()) / self.evicting
+        return self.read(step, then) if len(then) else answer
 
     def read(
         self,
