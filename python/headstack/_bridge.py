@@ -44,6 +44,12 @@ def need_live(what: str) -> None:
     )
 
 
+def probe_meter(table: str) -> Any:
+    """Open a meter of a probe, described in JSON as in the configuration of headstack-capd."""
+    need_live("probe")
+    return _core.ProbeMeter.open(table)
+
+
 def probe_target(name: str, **options: Any) -> Any:
     """Open a target of a probe."""
     need_live("probe")

@@ -284,5 +284,17 @@ class ProbeTarget:
         """Wait; of a simulated drive the clock is advanced."""
     def close(self) -> None:
         """Close it; closing twice does nothing."""
+    def energy(self) -> list[float] | None:
+        """Return seconds idle, seeking, waiting, transferring, and joules; None: not simulated."""
     def truth(self) -> str | None:
         """Return the file of the simulated drive, for tests; None of others."""
+
+class ProbeMeter:
+    """A meter of one of the kinds of ``headstack-capd``."""
+
+    interval_s: float
+    @staticmethod
+    def open(table: str) -> ProbeMeter:
+        """Open a meter, described as in that daemon's configuration, in JSON."""
+    def read(self) -> tuple[float, float]:
+        """Return when its reading was made, in s of ``CLOCK_BOOTTIME``, and the watts."""

@@ -663,7 +663,7 @@ impl Hook {
 }
 
 impl Meter {
-    fn check_all(&self) -> Result<(), SpecError> {
+    pub(crate) fn check_all(&self) -> Result<(), SpecError> {
         let given = [
             ("hwmon", self.hwmon.is_some()),
             ("file", self.file.is_some()),

@@ -156,6 +156,11 @@ pub trait Target: Send {
     fn command(&mut self, _cdb: [u8; 16], _data: &[u8], _bytes: u32) -> Result<Option<Reply>, ProbeError> {
         Ok(None)
     }
+    /// Seconds idle, seeking, waiting for a sector and transferring, and joules, since it was opened; `None` of one that is
+    /// not simulated.
+    fn energy(&mut self) -> Option<[f64; 5]> {
+        None
+    }
     /// The drive as it is, in the form of a drive's file; `None` for one that is not simulated.
     fn truth(&self) -> Option<String> {
         None

@@ -228,6 +228,12 @@ impl Target for Sim {
         Ok(Some(vec![0; blocks as usize * BLOCK as usize]))
     }
 
+    fn energy(&mut self) -> Option<[f64; 5]> {
+        self.advance(self.now, &mut Ends::new());
+        let e = self.drive.energy(Time(self.now));
+        Some([e.idle_s + e.standby_s, e.seek_s, e.rotation_s, e.transfer_s, e.total_j()])
+    }
+
     fn truth(&self) -> Option<String> {
         Some(self.truth.clone())
     }

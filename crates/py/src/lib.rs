@@ -31,7 +31,7 @@ mod _core {
     use super::panics::panics;
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
-    use super::probe::ProbeTarget;
+    use super::probe::{ProbeMeter, ProbeTarget};
     #[pymodule_export]
     use super::quantity::quantity;
     #[pymodule_export]

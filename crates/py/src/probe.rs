@@ -1,6 +1,7 @@
 //! Targets of a probe.
 
-use crate::errors::{config, raise};
+use crate::errors::{config, json, raise};
+use headstack_host::meter::{self, Source};
 use headstack_probe::{
     batch, open, sim::Disturbance, Answers, Batch, Options, Pace, ProbeError, Reply, Scratch, Target, MOST_FETCHED,
 };
@@ -219,9 +220,45 @@ impl ProbeTarget {
         }
     }
 
+    /// Seconds idle, seeking, waiting for a sector and transferring, and joules of a simulated drive.
+    fn energy(&self, py: Python<'_>) -> PyResult<Option<[f64; 5]>> {
+        self.with(py, |target, _| Ok(target.energy()))
+    }
+
     /// The simulated drive as it is, in the form of a drive's file; for tests.
     fn truth(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |target, _| Ok(target.truth()))
+    }
+}
+
+/// A meter of one of the kinds of `headstack-capd`.
+#[pyclass(frozen)]
+pub struct ProbeMeter {
+    source: Mutex<Box<dyn Source>>,
+    /// Time between two readings.
+    #[pyo3(get)]
+    interval_s: f64,
+}
+
+#[pymethods]
+impl ProbeMeter {
+    /// Opens a meter, described as in that daemon's configuration, in JSON.
+    #[staticmethod]
+    fn open(table: &str) -> PyResult<ProbeMeter> {
+        let table = serde_json::from_str(table).map_err(json)?;
+        let (source, interval) = meter::open(&table).map_err(|e| config(e.or_at("meter")))?;
+        Ok(ProbeMeter { source: Mutex::new(source), interval_s: interval.as_secs_f64() })
+    }
+
+    /// When its reading was made, in seconds of `CLOCK_BOOTTIME`, and the watts.
+    fn read(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
+        let reading = py.detach(|| {
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = headstack_host::clock::now();
+            source.read().map(|watts| (source.made().unwrap_or(now), watts))
+        });
+        let (made, watts) = reading.map_err(|e| raise("HeadstackError", format!("meter: {e}")))?;
+        Ok((made.0 as f64 * 1e-9, watts))
     }
 }
 

@@ -1,5 +1,6 @@
 """``headstack probe``."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,7 @@ def command(
             "--steps",
             metavar="STEP",
             help="Only this step after the geometry: seek, switches, buffer, actuators, queue, "
-            "idle, writes or replay; may be given several times.",
+            "idle, power, writes or replay; may be given several times.",
         ),
     ] = None,
     maps: Annotated[
@@ -106,7 +107,14 @@ def command(
             "disk; may be given several times.",
         ),
     ] = None,
-    meter: Annotated[str | None, Option("--meter", help="Not supported: power by state.")] = None,
+    meter: Annotated[
+        str | None,
+        Option(
+            metavar="METER",
+            help="Also measure power: file:PATH, hwmon:PATH, 'command:PROGRAM ARGUMENTS', a table "
+            "as headstack-capd has it, or sim for a simulated drive's own.",
+        ),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure a disk and write a drive file that the simulator loads.
@@ -127,22 +135,13 @@ def command(
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
 
-    if meter is not None:
-        raise ConfigError("--meter: got an option that is not supported, need none")
     if allow_writes is not None and confirm is None and sys.stdin.isatty():
         confirm = input("model and serial number of the disk that is written: ")
     if out is not None and out.suffix != ".toml":
         raise ConfigError(f'--out: got "{out}", need a name that ends in .toml')
-    if sweep is not None:
-        if target is None:
-            raise ConfigError("--sweep: got no target, need one")
-        _sweep(target, sweep, trials, (lateness, disturbed, beside, seed), as_json)
-        return
-
-    if sibling is not None:
-        if target is None:
-            raise ConfigError("--sibling: got no target, need one")
-        _sibling((target, sibling), budget, (lateness, disturbed, beside, seed), as_json)
+    if sweep is not None or sibling is not None:
+        simulated = (lateness, disturbed, beside, seed)
+        _instead(target, sibling, (sweep, trials), budget, simulated, as_json)
         return
 
     def told(step: str, left_s: float, known: str) -> None:
@@ -165,6 +164,7 @@ def command(
         allow_writes=allow_writes,
         confirm=confirm,
         change_settings=change_settings or (),
+        meter=meter,
     )
     written = []
     if out is not None:
@@ -232,46 +232,38 @@ def _compare(found: "Probed", drive: str, as_json: bool) -> None:
         _terminal.say(line, as_json=as_json)
 
 
-def _sibling(
-    targets: tuple[str, str],
+def _instead(
+    target: str | None,
+    sibling: str | None,
+    sweep: tuple[str | None, int],
     budget: str,
     simulated: tuple[str | None, float, float, int],
     as_json: bool,
 ) -> None:
-    """Tell whether two units are of one spindle."""
+    """Read the whole target in blocks, or tell whether another unit is of the same spindle."""
     from headstack import _bridge, probe
     from headstack.cli import _terminal
+    from headstack.errors import ConfigError
     from headstack.probe import spindle
+    from headstack.probe import sweep as sweeps
 
-    seconds = float(_bridge.call("quantity", "time", budget))
-    with (
-        probe.opened(targets[0], *simulated) as one,
-        probe.opened(targets[1], *simulated) as other,
-    ):
-        found = spindle.compare(one, other, seconds)
-    if as_json:
-        _terminal.print_json({**found._asdict(), "apart": found.apart.as_dict()})
-        return
-    _terminal.say(found.sentence)
-
-
-def _sweep(
-    target: str,
-    size: str,
-    trials: int,
-    simulated: tuple[str | None, float, float, int],
-    as_json: bool,
-) -> None:
-    """Read the whole target in blocks, and print the rates."""
-    from headstack import _bridge, probe
-    from headstack.cli import _terminal
-    from headstack.probe import sweep
-
-    block = int(_bridge.call("quantity", "size", size))
-    with probe.opened(target, *simulated) as session:
-        found = sweep.measure(session, block, trials=trials).summary
+    size, trials = sweep
+    if target is None:
+        option = "--sibling" if size is None else "--sweep"
+        raise ConfigError(f"{option}: got no target, need one")
+    with ExitStack() as stack:
+        names = [target] if size is not None or sibling is None else [target, sibling]
+        units = [stack.enter_context(probe.opened(name, *simulated)) for name in names]
+        if size is not None:
+            block = int(_bridge.call("quantity", "size", size))
+            found = sweeps.measure(units[0], block, trials=trials).summary
+            lines = [f"{key}: {value}" for key, value in found.items()]
+        else:
+            seconds = float(_bridge.call("quantity", "time", budget))
+            both = spindle.compare(units[0], units[1], seconds)
+            found, lines = {**both._asdict(), "apart": both.apart.as_dict()}, [both.sentence]
     if as_json:
         _terminal.print_json(found)
         return
-    for key, value in found.items():
-        _terminal.say(f"{key}: {value}")
+    for line in lines:
+        _terminal.say(line)

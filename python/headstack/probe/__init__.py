@@ -20,7 +20,7 @@ from typing import Any
 from headstack import _bridge
 from headstack.errors import ConfigError
 
-from . import guard, plan
+from . import guard, plan, power
 from . import settings as disk_settings
 from .log import VERSION, Log
 from .period import NotADiskError
@@ -50,6 +50,7 @@ def probe(
     allow_writes: str | None = None,
     confirm: str | None = None,
     change_settings: Collection[str] = (),
+    meter: str | None = None,
 ) -> Probed:
     """Measure a target, by reads alone unless writes are allowed, and return what was found.
 
@@ -69,6 +70,8 @@ def probe(
         allow_writes: blocks that may be written, with what they contain: "FIRST+BLOCKS".
         confirm: model and serial number of a target that is written.
         change_settings: settings for the time of the probe, such as "write-cache=off".
+        meter: that shows the target alone: "file:PATH", "hwmon:PATH", "command:PROGRAM ARGUMENTS",
+            a table as headstack-capd has it, or "sim", a simulated target's own.
 
     Raises:
         NotADiskError: it is no single rotating disk.
@@ -87,10 +90,14 @@ def probe(
     if not budget_s >= LEAST_S:
         raise ConfigError(f"--budget: got {budget}, need at least {LEAST_S:g} s")
     scratch = None if allow_writes is None else guard.scratch_of(allow_writes)
-    if scratch is None and plan.WRITES in (steps or ()):
-        raise ConfigError("--steps: got writes, need --allow-writes")
-    if scratch is None:
-        wanted = tuple(s for s in wanted if s != plan.WRITES)
+    for step, given, option in (
+        (plan.WRITES, scratch, "--allow-writes"),
+        (plan.POWER, meter, "--meter"),
+    ):
+        if given is None and step in (steps or ()):
+            raise ConfigError(f"--steps: got {step}, need {option}")
+        if given is None:
+            wanted = tuple(s for s in wanted if s != step)
     change = disk_settings.wanted(change_settings)
 
     def reopen() -> Any:
@@ -111,6 +118,9 @@ def probe(
             header["options"]["scratch"] = list(scratch)
         if change:
             header["options"]["settings"] = change
+        shown = None if meter is None else power.opened(meter, opened)
+        if shown is not None:
+            header["options"]["meter_s"] = shown.interval_s
         kept = Log(header)
         if log is not None:
             path = Path(log)
@@ -119,11 +129,12 @@ def probe(
                 kept = Log.read(path)
                 if kept.header["described"] != _plain(opened.described):
                     raise ConfigError(f"{path}: got a log of another target, need this one's")
-            if scratch is not None and kept.header["options"].get("scratch") != list(scratch):
-                raise ConfigError(f"{path}: got a log of another scratch range, need this one's")
+            for key, name in (("scratch", "scratch range"), ("meter_s", "meter")):
+                if kept.header["options"].get(key) != header["options"].get(key):
+                    raise ConfigError(f"{path}: got a log of another {name}, need this one's")
             kept.keep(path, resume=resume)
         watched = guard.Guard(target, opened, reopen, scratch, change)
-        found = _guarded(watched, opened, kept, told)
+        found = _guarded(watched, opened, kept, told, shown)
     finally:
         opened.close()
         if kept is not None:
@@ -131,14 +142,14 @@ def probe(
     return found
 
 
-def _guarded(watched: guard.Guard, opened: Any, log: Log, told: Told | None) -> Probed:
+def _guarded(watched: guard.Guard, opened: Any, log: Log, told: Told | None, meter: Any) -> Probed:
     """Measure a target that is set back afterwards."""
     found = None
     try:
         watched.begin()
         for note in watched.notes:
             log.note(note)
-        found = _run(opened, log, told)
+        found = _run(opened, log, told, meter)
     finally:
         begun = len(watched.notes)
         watched.end()
@@ -187,9 +198,9 @@ def _plain(described: Any) -> Any:
     return json.loads(json.dumps(described))
 
 
-def _run(target: Any, log: Log, told: Told | None) -> Probed:
+def _run(target: Any, log: Log, told: Told | None, meter: Any = None) -> Probed:
     options = log.header["options"]
-    session = Session(target, log)
+    session = Session(target, log, meter)
     return plan.run(session, float(options["budget_s"]), tuple(options["steps"]), told)
 
 

@@ -20,6 +20,7 @@ from .actuators import Actuators
 from .buffer import Buffer
 from .idle import Idle
 from .policies import Policies
+from .power import Power
 from .queue import Queue
 from .replay import Host
 from .seek import SeekCurve
@@ -74,6 +75,7 @@ class Found:
     queue: Queue | None = None
     actuators: Actuators | None = None
     idle: tuple[Idle, ...] = ()
+    power: Power | None = None
     writes: Writes | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -173,6 +175,8 @@ def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     _positioning(found, drive, origins)
     _buffer(found, drive, origins)
     _queue(found, drive, origins)
+    if found.power is not None:
+        _power(found.power, drive, origins)
     arms = int(found.actuators.number.value) if found.actuators else 1
     if arms > 1 and found.actuators:
         drive["dash"] = f"D1A{arms}S1H1"
@@ -317,6 +321,20 @@ def _queue(found: Found, drive: dict[str, Any], origins: dict[str, Value | str])
         origins["queue.age_limit"] = f"measured: {max(q.starved_s):.3f} s was the longest"
 
 
+def _power(found: Power, drive: dict[str, Any], origins: dict[str, Value | str]) -> None:
+    values = {"spindle": found.idle, "voice_coil": found.voice_coil, "access": found.access}
+    if found.later is not None:
+        values["idle_a"] = found.later[0]
+    drive["power"] = {
+        "model": "modes",
+        "rotation_speed": drive["geometry"]["rotation_speed"],
+        "electronics": "0 W",
+        **{key: f"{float(value.value):.4f} W" for key, value in values.items()},
+    }
+    origins |= {f"power.{key}": value for key, value in values.items()}
+    origins["power.electronics"] = "not identifiable: they are in spindle"
+
+
 def _text(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) -> str:
     """Return the drive file: TOML with comments."""
     lines = ["# A drive as `headstack probe` measured it. Comments say how each value is known."]
@@ -331,6 +349,7 @@ def _text(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) 
     for gap in found.idle:
         if float(gap.extra_s.value) > 5e-4:
             lines.append(f"# after {gap.gap_s} s without commands: {_ms(gap.extra_s)} more")
+    lines += [f"# {line}" for line in found.power.text()] if found.power else []
     path = ""
     # A point on a line.
     document = re.sub(r'\[\s+(\d+),\s+("[^"]+"),\s+\]', r"[\1, \2]", _toml.dumps(drive))

@@ -23,10 +23,13 @@ from headstack.errors import HeadstackError
 from .angle import Angles
 from .bands import Band
 from .geometry import MOST_HEADS, Heads
-from .moves import Bisection, Place
+from .moves import ADDRESSES, Bisection, Place
 from .zones import Zone, divided, regrouped
 
 Floats = NDArray[np.float64]
+
+#: Least times to the first and the last track of a band, s.
+Reach = tuple[float, float]
 
 #: Times to reach a track that differ by less are equal, in s and in errors of one read; trials for
 #: each, and the error of a read, s, above which there are more of them, at most so many times.
@@ -65,7 +68,53 @@ class Found(NamedTuple):
     heads: Heads
     order: str
     sure: bool
-    reach_s: list[tuple[float, float]]
+    reach_s: list[Reach]
+
+
+class _Search(NamedTuple):
+    """What all parts of the search need: angles, and the time of the target at which to stop."""
+
+    angles: Angles
+    until_s: float
+
+    @property
+    def equal_s(self) -> float:
+        """By how much equal times may differ, s."""
+        return max(EQUAL_S, ERRORS * self.angles.period.sigma_s)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self.angles.session.clock_s > self.until_s
+
+    def place(self, band: Band, turn_blocks: int, track: int) -> Place:
+        """Return addresses of a track of a band, which lies so many blocks further on."""
+        n, block = band.sectors_per_track, self.angles.session.sector_blocks
+        # Near the track's begin: what is read ahead then stays on the track for nearly a turn.
+        sectors = np.arange(min(ADDRESSES, n // 16 + 1))[::-1] * 2
+        lbas = band.first_lba + turn_blocks + (track * n + sectors) * block
+        return Place(lbas.astype(np.int64), (sectors - sectors[0]) / n, 0.0, 0)
+
+    def times(self, pairs: list[tuple[Place, Place]]) -> Floats:
+        """Return the least times between places, the mean of both ways by their intervals, s."""
+        period = self.angles.period
+        test = Bisection(self.angles.session, period.turn_s, "heads", pairs, period.disturbed)
+        # Reads that wait for others tell nothing, late ones less.
+        more = min(MOST_TRIALS, max(1.0, period.sigma_s / QUIET_S))
+        values = test.run(round(TRIALS * more * (1 + 3 * period.disturbed))).values()
+        found = np.array([[v.value for v in both] for both in values])
+        weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
+        return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
+
+    def reached(self, chain: list[tuple[Band, int]], begin: int, count: int) -> list[Reach]:
+        """Return the least times from the first track to both ends of some bands, s."""
+        origin = self.place(chain[0][0], 0, 0)
+        pairs = []
+        for band, blocks in chain[begin : begin + count]:
+            ends = (0, band.tracks - 1)
+            pairs += [(origin, self.place(band, blocks, track)) for track in ends]
+        times = self.times(pairs)
+        return [(float(a), float(z)) for a, z in zip(times[::2], times[1::2], strict=True)]
 
 
 def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Found:
@@ -80,7 +129,7 @@ def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Fo
     parts = [
         [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
     ]
-    found = _find(angles, parts[0], until_s)
+    found = _find(_Search(angles, until_s), parts[0])
     if found.zones is parts[0]:
         return found._replace(zones=zones)
     count, bound = found.heads.count, 2 * angles.tolerance
@@ -92,89 +141,64 @@ def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Fo
     return found._replace(zones=[*found.zones, *rest])
 
 
-def _find(angles: Angles, zones: list[Zone], until_s: float) -> Found:
-    cycle, error_s = zones[0].cycle, angles.period.sigma_s
+def _find(search: _Search, zones: list[Zone]) -> Found:
+    cycle, error_s = zones[0].cycle, search.angles.period.sigma_s
     if error_s > QUIET_S and zones[0].cycles == cycle[0].tracks == 1:
         raise HeadstackError(
             f"probe: too noisy: ends of reads are off by {error_s * 1e6:.0f} us, need less than "
             "the skew shows; the host's scheduling or the link delays them"
         )
     if len(cycle) == 1 and cycle[0].tracks <= MOST_HEADS:
-        return _of_cylinders(angles, zones, until_s)
+        return _of_cylinders(search, zones)
     alone = all(len(z.cycle) == 1 and z.cycles == 1 for z in zones)
     sectors = [z.cycle[0].sectors_per_track for z in zones]
     alone = alone and all(a != b for a, b in pairwise(sectors))
     if alone and (len(zones) == 1 or cycle[0].blocks > WHOLE * zones[-1].past_lba):
-        return _of_a_row(angles, zones, until_s)
-    return _of_bands(angles, zones, until_s)
+        return _of_a_row(search, zones)
+    return _of_bands(search, zones)
 
 
-def place(angles: Angles, band: Band, turn_blocks: int, track: int, count: int = 24) -> Place:
-    """Return addresses of a track of a band, which lies so many blocks further on."""
-    n, block = band.sectors_per_track, angles.session.sector_blocks
-    # Near the track's begin: what is read ahead then stays on the track for nearly a turn.
-    sectors = np.arange(min(count, n // 16 + 1))[::-1] * 2
-    lbas = band.first_lba + turn_blocks + (track * n + sectors) * block
-    return Place(lbas.astype(np.int64), (sectors - sectors[0]) / n, 0.0, 0)
-
-
-def _times(angles: Angles, pairs: list[tuple[Place, Place]], trials: int = TRIALS) -> Floats:
-    """Return the least times between places, the mean of both ways by their intervals, s."""
-    test = Bisection(angles.session, angles.period.turn_s, "heads", pairs, angles.period.disturbed)
-    # Reads that wait for others tell nothing, late ones less.
-    more = min(MOST_TRIALS, max(1.0, angles.period.sigma_s / QUIET_S))
-    values = test.run(round(trials * more * (1 + 3 * angles.period.disturbed))).values()
-    found = np.array([[v.value for v in both] for both in values])
-    weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
-    return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
-
-
-def _equal_s(angles: Angles) -> float:
-    """Return by how much equal times may differ, s."""
-    return max(EQUAL_S, ERRORS * angles.period.sigma_s)
-
-
-def _of_cylinders(angles: Angles, zones: list[Zone], until_s: float) -> Found:
+def _of_cylinders(search: _Search, zones: list[Zone]) -> Found:
     """Tell the order of heads where a cylinder uses all of them in turn."""
     zone, band = zones[0], zones[0].cycle[0]
     tracks = band.tracks
     heads = Heads(tracks, "same", (0,) * tracks, tracks > 1 or zone.cycles >= 8)
-    if tracks == 1 or zone.cycles < 8 or angles.session.clock_s > until_s:
+    if tracks == 1 or zone.cycles < 8 or search.late:
         return Found(zones, heads, "cylinder-major", tracks == 1, [])
     pairs = []
     for cylinder in range(0, 6, 2):
         here, there = cylinder * zone.cycle_blocks, (cylinder + 1) * zone.cycle_blocks
         # From the first head to the next cylinder's first track, and from the last head to it.
         for track in (0, tracks - 1):
-            pairs.append((place(angles, band, here, track), place(angles, band, there, 0)))
-    times = _times(angles, pairs)
+            pairs.append((search.place(band, here, track), search.place(band, there, 0)))
+    times = search.times(pairs)
     first, last = float(np.median(times[::2])), float(np.median(times[1::2]))
     apart = times[::2] - times[1::2]
-    sure = abs(first - last) > _equal_s(angles) and abs(float(np.sign(apart).sum())) == len(apart)
+    sure = abs(first - last) > search.equal_s and abs(float(np.sign(apart).sum())) == len(apart)
     order = "cylinder-major" if sure and first < last else "serpentine"
     return Found(zones, heads, order, sure, [(first, last)])
 
 
-def _of_a_row(angles: Angles, zones: list[Zone], until_s: float) -> Found:
+def _of_a_row(search: _Search, zones: list[Zone]) -> Found:
     """Tell the heads where all skews of a zone are alike.
 
     A step to the next cylinder takes longer or shorter than a switch to the next head.
     """
     band = zones[0].cycle[0]
     row = min(MOST_HEADS + 2, band.tracks - 1)
-    pairs = [(place(angles, band, 0, k), place(angles, band, 0, k + 1)) for k in range(row)]
-    late = angles.session.clock_s > until_s
-    heads = None if late else _spacing(_times(angles, pairs), 1, _equal_s(angles))
+    pairs = [(search.place(band, 0, k), search.place(band, 0, k + 1)) for k in range(row)]
+    late = search.late
+    heads = None if late else _spacing(search.times(pairs), 1, search.equal_s)
     order = "serpentine"
     if heads is None and not late:
         # On one surface again after all heads: no switch of heads.
-        pairs = [(place(angles, band, 0, 0), place(angles, band, 0, k)) for k in range(2, row)]
-        heads, order = _spacing(_times(angles, pairs), 2, _equal_s(angles)), "cylinder-major"
+        pairs = [(search.place(band, 0, 0), search.place(band, 0, k)) for k in range(2, row)]
+        heads, order = _spacing(search.times(pairs), 2, search.equal_s), "cylinder-major"
     count = heads or 1
     found = [divided(z, count) for z in zones]
     told = Heads(count, "same", (0,) * count, heads is not None)
     if heads is not None and order == "serpentine" and count > 1:
-        return _of_cylinders(angles, found, until_s)
+        return _of_cylinders(search, found)
     return Found(found, told, order, heads is not None, [])
 
 
@@ -213,18 +237,18 @@ def _chain(zones: list[Zone]) -> list[tuple[Band, int]]:
     return chain
 
 
-def _of_bands(angles: Angles, zones: list[Zone], until_s: float) -> Found:
+def _of_bands(search: _Search, zones: list[Zone]) -> Found:
     """Tell number, order and directions of heads whose bands follow each other."""
     cycle = zones[0].cycle
     period = 1 if zones[0].cycles == 1 else len(cycle)
     chain = _chain(zones)
-    begin = _first_apart(angles, chain) if angles.session.clock_s < until_s else len(chain)
-    reach: list[tuple[float, float]] = []
-    found, equal_s, agreed = None, _equal_s(angles), False
+    begin = _first_apart(search, chain) if not search.late else len(chain)
+    reach: list[Reach] = []
+    found, equal_s, agreed = None, search.equal_s, False
     while not agreed and begin + len(reach) < len(chain) and len(reach) < MOST:
-        if angles.session.clock_s > until_s:
+        if search.late:
             break
-        reach += _reached(angles, chain, begin + len(reach), AT_ONCE)
+        reach += search.reached(chain, begin + len(reach), AT_ONCE)
         nearest = np.array(reach).min(axis=1)
         before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
         # Late reads might agree by chance, but not twice.
@@ -234,18 +258,18 @@ def _of_bands(angles: Angles, zones: list[Zone], until_s: float) -> Found:
     heads, order = found
     ways = _directions(reach, begin, heads, order, equal_s)
     for around in FURTHER:
-        late = angles.session.clock_s > until_s
+        late = search.late
         if late or all(ways) or (around + 1) * heads > len(chain):
             break
         # Far enough for a step over a band's width not to be hidden by the switch of heads.
-        more = _reached(angles, chain, around * heads, heads)
+        more = search.reached(chain, around * heads, heads)
         found_there = _directions(more, around * heads, heads, order, equal_s)
         ways = tuple(a or b for a, b in zip(ways, found_there, strict=True))
-    grouped = regrouped(zones, heads, 2 * angles.tolerance)
+    grouped = regrouped(zones, heads, 2 * search.angles.tolerance)
     return Found(grouped, Heads(heads, order, ways), "adaptive", True, reach)
 
 
-def _first_apart(angles: Angles, chain: list[tuple[Band, int]]) -> int:
+def _first_apart(search: _Search, chain: list[tuple[Band, int]]) -> int:
     """Return the first band of which both ends are reached in unlike times.
 
     A switch of heads hides steps that take less time than it.
@@ -253,26 +277,14 @@ def _first_apart(angles: Angles, chain: list[tuple[Band, int]]) -> int:
     for begin in BEGINS:
         if begin + AT_ONCE > len(chain):
             break
-        times = np.array(_reached(angles, chain, begin, 3))
-        if float(np.median(np.abs(times[:, 0] - times[:, 1]))) > 1.5 * _equal_s(angles):
+        times = np.array(search.reached(chain, begin, 3))
+        if float(np.median(np.abs(times[:, 0] - times[:, 1]))) > 1.5 * search.equal_s:
             return begin
     return BEGINS[0]
 
 
-def _reached(
-    angles: Angles, chain: list[tuple[Band, int]], begin: int, count: int
-) -> list[tuple[float, float]]:
-    """Return the least times from the first track to both ends of some bands, s."""
-    origin = place(angles, chain[0][0], 0, 0)
-    pairs = []
-    for band, blocks in chain[begin : begin + count]:
-        pairs += [(origin, place(angles, band, blocks, track)) for track in (0, band.tracks - 1)]
-    times = _times(angles, pairs)
-    return [(float(a), float(z)) for a, z in zip(times[::2], times[1::2], strict=True)]
-
-
 def _directions(
-    reach: list[tuple[float, float]], begin: int, heads: int, order: str, equal_s: float
+    reach: list[Reach], begin: int, heads: int, order: str, equal_s: float
 ) -> tuple[int, ...]:
     """Return the direction of each head, the first one's being inward."""
     votes = np.zeros(heads)

@@ -92,8 +92,8 @@ def text(found: Found, replay: Replay | None) -> list[str]:
             f"{float(d.p99_s.value) * 1e3:.0f} ms"
             for d in found.queue.depths
         ]
-    if found.writes is not None:
-        lines += found.writes.text()
+    for more in (found.power, found.writes):
+        lines += more.text() if more is not None else []
     if found.host.beside:
         lines.append(f"another client takes {found.host.beside:.0%} of the drive's time")
     if replay is not None:
@@ -129,6 +129,8 @@ def values_of(found: Found) -> Mapping[str, Any]:
     if found.actuators:
         document["actuators"] = found.actuators.number.as_dict()
         document["ranges"] = found.actuators.ranges
+    if found.power:
+        document["power"] = found.power.as_dict()
     if found.writes:
         document["writes"] = found.writes.as_dict()
     document["idle"] = [{"gap_s": i.gap_s, **i.extra_s.as_dict()} for i in found.idle]

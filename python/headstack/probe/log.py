@@ -17,6 +17,9 @@ VERSION = 1
 #: Keys of an answer; the others of an entry are the call.
 ANSWER = ("issued", "done", "status")
 
+#: Other keys that are not of the call: which opening of the target, what the meter showed, W.
+BESIDE = ("epoch", "watts")
+
 
 class Log:
     """An append-only list of calls with their answers, with a file or without one.

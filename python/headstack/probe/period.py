@@ -199,6 +199,41 @@ class Period:
             known = self.angles[[i for i, _ in self.recent]]
             self.shift = middle(wrap(known - (ends - self.origin_s) / self.turn_s))
 
+    def halves(self) -> tuple[float, float]:
+        """Return the turn of the upper half of the addresses over that of the lower, less 1.
+
+        With its error.
+
+        Not-a-number if one of them has no visits.
+        """
+        middle_lba = int(self.session.described["blocks"]) / 2
+        slopes = np.full((2, 2), math.nan)
+        for half in (0, 1):
+            spans = [
+                np.array(times)
+                for (_, i), times in self.times.items()
+                if len(times) > 1 and (self.lbas[i] >= middle_lba) == half
+            ]
+            if not spans:
+                continue
+            turns = [np.rint((t - t[0]) / self.turn_s) for t in spans]
+            rest = np.concatenate(
+                [
+                    t - k * self.turn_s - (t - k * self.turn_s).mean()
+                    for t, k in zip(spans, turns, strict=True)
+                ]
+            )
+            from_mean = np.concatenate([k - k.mean() for k in turns])
+            near = np.abs(rest) < self.turn_s / 4
+            for _ in range(4):
+                square = max(float(from_mean[near] @ from_mean[near]), 1e-9)
+                slope = float(from_mean[near] @ rest[near]) / square
+                off = np.abs(rest - slope * from_mean)
+                spread = max(1.48 * float(np.median(off[near])), 1e-7)
+                near = off < 4 * spread
+            slopes[half] = slope / self.turn_s, spread / math.sqrt(square) / self.turn_s
+        return float(slopes[1, 0] - slopes[0, 0]), float(np.hypot(*slopes[:, 1]))
+
     def value(self) -> Value:
         """Return the turn with its interval."""
         two = 2 * self.turn_sd_s

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from .replay import Replay
 
 #: Steps that may be left out, in their order; what comes before them is always done.
-STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "writes", "replay")
+STEPS = ("seek", "switches", "buffer", "actuators", "queue", "idle", "power", "writes", "replay")
 
-#: The step that writes, where that is allowed.
-WRITES = "writes"
+#: The steps that need leave to write, and a meter.
+WRITES, POWER = "writes", "power"
 
 #: Share of the time for zones, and the seconds of all later steps in a probe of 600 s.
 ZONES_SHARE, LATER_S = 0.45, 520.0
@@ -54,6 +54,7 @@ LEAST_S = {
     "idle": 3.0,
     "buffer": 47.0,
     "writes": 15.0,
+    "power": 100.0,
 }
 
 #: Visits of known addresses at the end, over which the turn is exact.
@@ -286,6 +287,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock.begin("turn", f"{geometry.heads} heads")
     period.visit(LAST_VISITS)
     clock.end()
+    alone.check_turns(period)
     probed.seconds = clock.seconds
     probed.notes += session.notes
     if session.epoch:
@@ -353,6 +355,15 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
         distances=max(FEWEST, int((left - HELD_OUT_S) / DISTANCE_S)),
         told=lambda step: clock.begin(step, f"{probed.geometry.heads} heads"),
     )
+    arms = probed.found.actuators
+    if arms is not None and len(arms.ranges) > len(session.ranges):
+        probed.notes.append(
+            "the target declares no actuators: two arms, or two drives one after the other whose "
+            "turns are equal"
+        )
+    if probed.found.queue is not None and probed.found.queue.off:
+        off = "; ".join(probed.found.queue.off)
+        probed.notes.append(f"the file's queue is not the target's: {off}")
 
 
 def _replay(session: Session, probed: Probed, clock: _Clock) -> None:

@@ -3,7 +3,8 @@
 # Method
 Random reads at constant depth give rates and tails. For the rule, eight commands are sent at once
 to a drive whose arm has just been at a known place; the order of their ends is held against what
-each rule would have taken next. Ages are equal there, so they tell the rule but not the ageing.
+each rule would have taken next. Elevators sweep over addresses, which in bands is not the order of
+tracks. Ages are equal there, so they tell the rule but not the ageing.
 The ageing is fitted to rates and tails of all depths: the same reads are simulated on the drive
 file, which already has geometry and seeks. One depth alone cannot tell ageing from seeks.
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.special import bdtr
 
+from .replay import FAR
 from .seek import SeekCurve, located, sampled
 from .value import Value
 
@@ -74,11 +76,12 @@ class Queue(NamedTuple):
 
     Attributes:
         depths: rates and tails.
-        rule: `fcfs`, `sstf`, `look`, `sptf`; with its share of choices that it explains.
+        rule: `fcfs`, `sstf`, `look`, `c-look`, `sptf`; with its share of choices that it explains.
         agreement: share of the choices that each rule explains.
         spec: the table `[queue]` that fits.
         ageing: the ageing of that table.
         starved_s: times of far commands under a stream of near ones.
+        off: what that table gives far from what was measured, in words.
 
     """
 
@@ -88,6 +91,7 @@ class Queue(NamedTuple):
     spec: dict[str, Any]
     ageing: Value | None
     starved_s: tuple[float, ...]
+    off: tuple[str, ...] = ()
 
 
 def figures(taken_s: Floats, done_s: Floats, depth: int, step: str) -> tuple[Value, Value]:
@@ -139,43 +143,52 @@ def agreement(
     batches: int = BATCHES,
 ) -> dict[str, float]:
     """Return the share of choices in batches that each rule explains."""
-    right: dict[str, list[bool]] = {"fcfs": [], "sstf": [], "look": [], "sptf": []}
+    rules = ("fcfs", "sstf", "look", "c-look", "sptf")
+    right: dict[str, list[bool]] = {rule: [] for rule in rules}
+    came_from: int | None = None
     for _ in range(batches):
         lbas = sampled(session, rng, SIZE)
         _, done, status = session.read("batches", lbas.tolist(), together=True)
         if np.any(status):
+            came_from = None
             continue
         ends = np.asarray(done) / 1e9
         cylinders = located(geometry, lbas).cylinders
         order = np.argsort(ends, kind="stable")
+        first = lbas[order[0]]
+        way = 0.0 if came_from is None else float(np.sign(first - came_from))
         # The first may have begun before the others were there, and two are no choice.
         for j in range(1, SIZE - 1):
             before, left = order[j - 1], order[j:]
-            at = cylinders[before]
-            way = np.sign(at - cylinders[order[j - 2]]) if j > 1 else 0.0
-            for rule, costs in _costs(
-                curve, ends[before], ends[left], at, cylinders[left], left, way
-            ).items():
-                right[rule].append(bool(costs[0] <= costs.min() + 1e-4))
+            apart = np.abs(cylinders[left] - cylinders[before])
+            if j > 1:
+                way = float(np.sign(lbas[before] - lbas[order[j - 2]]))
+            costs = {"fcfs": left, "sstf": apart / 1e6}
+            costs |= _swept(lbas[left] - lbas[before], way)
+            costs["sptf"] = _positioning(curve, ends[before], ends[left], apart)
+            for rule, each in costs.items():
+                right[rule].append(bool(each[0] <= each.min() + 1e-4))
+        came_from = int(lbas[order[-1]])
     return {rule: float(np.mean(r)) if r else 0.0 for rule, r in right.items()}
 
 
-def _costs(
-    curve: SeekCurve, now: float, ends: Floats, at: float, to: Floats, arrived: Ints, way: float
-) -> dict[str, Floats]:
-    """Return what each rule minimises, of commands of which the first was served next."""
-    apart = to - at
+def _swept(ahead: Ints, way: float) -> dict[str, Any]:
+    """Return what elevators minimise, of commands so many blocks ahead, after a move that way."""
+    back = (np.sign(ahead) != way) & (way != 0)
+    most = 2 * np.abs(ahead).max()
+    return {
+        "look": np.abs(ahead) + np.where(back, most, 0),
+        "c-look": ahead + np.where(ahead < 0, most, 0),
+    }
+
+
+def _positioning(curve: SeekCurve, now: float, ends: Floats, apart: Floats) -> Floats:
+    """Return the times until commands over such distances could end."""
     # Its own end says at which angle the data of a command end.
     first = (ends - now) % curve.turn_s
-    least = curve.access_s(np.abs(apart))
-    position = first + np.ceil((least - 1e-4 - first) / curve.turn_s).clip(0) * curve.turn_s
-    back = (np.sign(apart) != way) & (way != 0)
-    return {
-        "fcfs": arrived.astype(float),
-        "sstf": np.abs(apart) / 1e6,
-        "look": np.abs(apart) / 1e6 + np.where(back, 1e3, 0.0),
-        "sptf": position,
-    }
+    least = curve.access_s(apart)
+    turns = np.ceil((least - 1e-4 - first) / curve.turn_s).clip(0)
+    return np.asarray(first + turns * curve.turn_s)
 
 
 def starvation(session: Any, geometry: Any, rng: np.random.Generator) -> list[tuple[Ints, float]]:
@@ -193,20 +206,39 @@ def starvation(session: Any, geometry: Any, rng: np.random.Generator) -> list[tu
     return found
 
 
-def _misfit(depths: tuple[Depth, ...], simulate: Simulate, queue: dict[str, Any]) -> float:
-    """Return squared deviations of rates and tails, in units of their deviations by chance."""
-    total = 0.0
+def _against(
+    depths: tuple[Depth, ...], simulate: Simulate, queue: dict[str, Any]
+) -> list[tuple[Depth, str, float, float, float]]:
+    """Return rates and tails: depth, unit, measured, simulated, and their deviation by chance."""
+    found = []
     for d in depths:
         if d.depth == 1:
             continue
         both = simulate(queue, d.lbas, d.depth)
         ours = figures(both[1] - both[0], both[1], d.depth, "")
-        for measured, found, least in ((d.iops, ours[0], 0.005), (d.p99_s, ours[1], 0.03)):
+        for measured, mine, least in ((d.iops, ours[0], 0.005), (d.p99_s, ours[1], 0.03)):
             value = float(measured.value)
             # What was measured and what is simulated vary alike.
             chance = (float(measured.high) - float(measured.low)) / value / 3.92 * np.sqrt(2)
-            total += (np.log(float(found.value) / value) / max(chance, least)) ** 2
-    return float(total)
+            found.append((d, measured.unit, value, float(mine.value), max(float(chance), least)))
+    return found
+
+
+def _misfit(depths: tuple[Depth, ...], simulate: Simulate, queue: dict[str, Any]) -> float:
+    """Return squared deviations of rates and tails, in units of their deviations by chance."""
+    every = _against(depths, simulate, queue)
+    return float(sum((np.log(mine / value) / chance) ** 2 for *_, value, mine, chance in every))
+
+
+def _far(depths: tuple[Depth, ...], simulate: Simulate, queue: dict[str, Any]) -> tuple[str, ...]:
+    """Return in words what a drive with such a queue gives far from what was measured."""
+    return tuple(
+        f"at depth {d.depth} the file gives {mine:.3g} reads/s for {value:.3g}"
+        if unit == "1/s"
+        else f"at depth {d.depth} 99 % within {mine * 1e3:.0f} ms for {value * 1e3:.0f} ms"
+        for d, unit, value, mine, chance in _against(depths, simulate, queue)
+        if abs(mine / value - 1) > FAR + 2 * chance
+    )
 
 
 def fit(
@@ -227,13 +259,16 @@ def fit(
         for scheduler, (key, bounds) in _AGED.items() if rule == "sptf" else ():
             fits.append(_aged(depths, simulate, {**base, "scheduler": scheduler}, key, bounds))
     # Ageing must fit better by more than another number always does.
-    _, spec, ageing = min(fits, key=lambda f: f[0] + (_NUMBER if f[2] is not None else 0.0))
+    misfit, spec, ageing = min(fits, key=lambda f: f[0] + (_NUMBER if f[2] is not None else 0.0))
     times = tuple(t for _, t in starved)
     limit = _age_limit(starved, simulate, spec)
     if limit is not None:
-        spec = {**spec, "age_limit": f"{limit:.3f} s"}
+        limited = {**spec, "age_limit": f"{limit:.3f} s"}
+        # Where the rule is another one far commands may come soon without a limit.
+        if _misfit(depths, simulate, limited) < misfit + _NUMBER:
+            spec = limited
     rule = next((r for r in shares if r == spec["scheduler"]), "sptf")
-    return Queue(depths, rule, shares, spec, ageing, times)
+    return Queue(depths, rule, shares, spec, ageing, times, _far(depths, simulate, spec))
 
 
 def _aged(

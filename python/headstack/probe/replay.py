@@ -40,7 +40,7 @@ _RUNS = 4
 #: Load of the open replay, as a share of what the drive does at depth 1.
 _LOAD = 0.45
 
-#: Share of the mean by which a file may be off without a note.
+#: Share of the measured value by which a file may be off without a note.
 FAR = 0.10
 
 

@@ -147,6 +147,7 @@ def pairs(
     everywhere = located(geometry, sampled(session, rng, SAMPLED))
     # Sectors of tracks that were not followed are near those of others: angles would be off.
     unknown = np.where(geometry.locate(everywhere.lbas).known, 0.0, np.inf)
+    widest = max(band.tracks for zone in geometry.found for band in zone.cycle)
     chosen = []
     for inside, edge in ((False, 0.02), (True, 0.98)):
         away = np.abs(everywhere.cylinders - edge * geometry.cylinders) + unknown
@@ -159,17 +160,18 @@ def pairs(
             # A track that the buffer has is none to begin at.
             start = starts[0 if session.described["fua"] else number]
             lba, cylinder = int(everywhere.lbas[start]), everywhere.cylinders[start]
-            head, found = everywhere.heads[start], everywhere
-            if distance < _SAME_HEAD:
-                found = near(session, geometry, lba, distance)
-            off = np.abs(sign * (found.cylinders - cylinder) - distance)
-            if distance < _SAME_HEAD:
-                off = np.where(found.heads == head, off, np.inf)
-            best = int(np.argmin(off))
-            if off[best] > max(0.6, 0.3 * distance):
-                continue
-            other = int(found.lbas[best])
-            chosen.append((other, lba, True) if inside else (lba, other, False))
+            # Past the end of a band the tracks of its head go on up to two rounds of heads further.
+            alone = distance < _SAME_HEAD
+            for reach in (distance, max(distance, 2 * widest)) if alone else (0.0,):
+                found = near(session, geometry, lba, reach) if alone else everywhere
+                off = np.abs(sign * (found.cylinders - cylinder) - distance)
+                if alone:
+                    off = np.where(found.heads == everywhere.heads[start], off, np.inf)
+                best = int(np.argmin(off))
+                if off[best] <= max(0.6, 0.3 * distance):
+                    other = int(found.lbas[best])
+                    chosen.append((other, lba, True) if inside else (lba, other, False))
+                    break
     return chosen
 
 

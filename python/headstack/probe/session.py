@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headstack.errors import ConfigError, HeadstackError
 
-from .log import ANSWER, Log
+from .log import ANSWER, BESIDE, Log
 
 Ints = NDArray[np.int64]
 
@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 #: between them, and steps that are tried.
 EVICTING, MOST_EVICTING, _FAR, STEPS = 40, 320, 6000, 12
 
+#: How many of them are sent at once to a target that does not say how many it takes.
+_OTHERS = 32
 
 #: Reads in a row that may fail.
 MOST_IN_A_ROW = 50
@@ -49,11 +51,15 @@ class Session:
         commands: number of reads so far.
         failed: addresses that could not be read.
         evicting: reads of other places that push an address out of the buffer.
+        meter_s: time between two readings of the meter; None: there is none.
+        watts: what it showed during the last call that was metered.
 
     """
 
-    def __init__(self, target: Any, log: Log) -> None:
-        self._target, self._log = target, log
+    def __init__(self, target: Any, log: Log, meter: Any = None) -> None:
+        self._target, self._log, self._meter = target, log, meter
+        self.meter_s: float | None = log.header.get("options", {}).get("meter_s")
+        self.watts: list[float] = []
         self._next = 0
         self._asked = False
         self._first_ns: int | None = None
@@ -117,12 +123,13 @@ class Session:
         begin = lba // self.sector_blocks
         if begin < back[-1]:
             begin = int(self._others.integers(back[-1], self.sectors))
-        answer = self.read(step, [*((begin - back) * self.sector_blocks), *then])
+        # All at once: a drive that orders its queue takes them in a few turns.
+        depth = int(self.described.get("queue_depth") or _OTHERS)
+        answer = self.read(step, (begin - back) * self.sector_blocks, depth=depth)
         # What was found long ago counts less: tracks have other lengths elsewhere.
         self._took *= 0.99
-        places = slice(self.evicting)
-        self._took[number] = np.mean(answer.done_ns[places] - answer.issued_ns[places])
-        return Answer(*(a[self.evicting :] for a in answer))
+        self._took[number] = (answer.done_ns.max() - answer.issued_ns.min()) / self.evicting
+        return self.read(step, then) if len(then) else answer
 
     def read(
         self,
@@ -135,6 +142,7 @@ class Session:
         together: bool = False,
         fua: bool | None = None,
         at_s: Sequence[float] | None = None,
+        metered: bool = False,
     ) -> Answer:
         """Read one physical sector at each address, or as many blocks as given.
 
@@ -147,6 +155,7 @@ class Session:
             together: whether all are issued at once.
             fua: whether the buffer is by-passed; None: if the target can.
             at_s: times of arrival, in s after the call.
+            metered: whether the meter is read meanwhile.
 
         Raises:
             ConfigError: the log has another call here.
@@ -165,6 +174,8 @@ class Session:
             options["together"] = True
         if at_s is not None:
             options["at_s"] = [float(t) for t in at_s]
+        if metered:
+            options["metered"] = True
         options["fua"] = bool(self.described["fua"]) if fua is None else fua
         call: dict[str, Any] = {"step": step, "lba": [int(x) for x in lba]}
         each: int | list[int] = self.sector_blocks
@@ -189,9 +200,9 @@ class Session:
         """What was, or was not, set back on the target so far."""
         return [str(entry["note"]) for entry in self._log.entries if "note" in entry]
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float, *, metered: bool = False) -> None:
         """Leave the target alone for a while."""
-        self._do({"sleep": float(seconds)})
+        self._do({"sleep": float(seconds), **({"metered": True} if metered else {})})
 
     def _do(self, call: dict[str, Any]) -> Answer:
         entry = self._logged(call)
@@ -205,6 +216,7 @@ class Session:
             entry["epoch"] = self.epoch
             self._log.append(entry)
             self._next += 1
+        self.watts = entry.get("watts", [])
         answer = Answer(*(np.array(entry[k], dtype=np.int64) for k in ANSWER))
         self._count(call, answer)
         return answer
@@ -216,7 +228,7 @@ class Session:
         if self._next >= len(entries):
             return None
         entry = entries[self._next]
-        if {k: v for k, v in entry.items() if k not in (*ANSWER, "epoch")} != call:
+        if {k: v for k, v in entry.items() if k not in (*ANSWER, *BESIDE)} != call:
             raise ConfigError(
                 f"log: got another call than that of this plan at entry {self._next + 1}, need a "
                 "log of this version with the same options"
@@ -243,6 +255,10 @@ class Session:
             self.epoch, self._first_ns, self._last_ns = epoch, None, 0
 
     def _ask(self, call: dict[str, Any]) -> dict[str, Any]:
+        if "metered" in call:
+            with self._meter.during() as watts:
+                answer = self._ask({k: v for k, v in call.items() if k != "metered"})
+            return {**answer, "watts": watts}
         self._asked = True
         if "sleep" in call:
             self._target.sleep(call["sleep"])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from . import actuators, buffer, drive_file, idle, policies, queue, replay, seek, switches, writes
+from . import actuators, buffer, drive_file, idle, policies, power, queue, replay, seek, switches
+from . import writes as writing
 from .drive_file import Found
 from .geometry import Geometry
 from .session import sector_blocks_of
@@ -30,7 +31,7 @@ _MORE, _CLEARLY = 5000, 0.7
 _RESERVE_S = 75.0
 
 #: The steps in their order.
-STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle", "writes")
+STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle", "power", "writes")
 
 
 def measure(
@@ -100,8 +101,13 @@ def measure(
         _queue(whole, session, geometry, found, scale)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
+    if begins("power"):
+        number = 1 if arms is None else int(arms.number.value)
+        found.power = power.measure(
+            whole, lambda: _simulated(found, found.host), number, session.rng("power"), scale
+        )
     if begins("writes"):
-        found.writes = writes.measure(
+        found.writes = writing.measure(
             session, geometry, curve, session.rng("writes"), disturbed=disturbed
         )
     return found

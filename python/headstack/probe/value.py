@@ -39,6 +39,8 @@ class Value:
             return f"{self.value / 1e6:,.2f} MB/s"
         if self.unit == "s":
             return f"{self.value * 1e3:.6f} ms"
+        if self.unit == "W":
+            return f"{self.value:.2f} W"
         return f"{self.value:,.0f} {self.unit}".rstrip()
 
     def as_dict(self) -> dict[str, Any]:

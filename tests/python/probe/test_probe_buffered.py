@@ -31,7 +31,7 @@ def opened(name: str, kind: type[Buffered] = Buffered) -> session.Session:
 def test_geometry_and_seeks_are_found_past_a_buffer(tmp_path):
     spec = drives.load("wd-re3-2009")
     assert spec["cache"]["enabled"]
-    probed = plan.run(opened("wd-re3-2009"), 600.0, ("seek", "switches"), None)
+    probed = plan.run(opened("wd-re3-2009"), 300.0, ("seek", "switches"), None)
     figures = oracle.figures(probed, spec)
     assert not figures.wrong(), figures
     mine = probed.write_drive(tmp_path / "mine.toml")

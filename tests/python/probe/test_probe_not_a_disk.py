@@ -1,5 +1,6 @@
 """What is no single disk is told, with the reason, and nothing is written."""
 
+import copy
 import random
 import re
 import socket
@@ -22,15 +23,22 @@ CHUNK = 128
 
 
 class Raid:
-    """Two simulated drives as RAID-0, or as RAID-1 that reads from both in turn."""
+    """Two simulated drives as RAID-0, as RAID-1 that reads from both in turn, or as a row."""
 
-    def __init__(self, kind: str, phase_s: float, fua: bool, chunk: int = CHUNK) -> None:
-        name = "sim:wd-re3-2009"
-        self.members = [_core.ProbeTarget.open(name, lateness_s=15e-6, seed=s) for s in (1, 2)]
+    def __init__(
+        self, kind: str, phase_s: float, fua: bool, chunk: int = CHUNK, second: str = "wd-re3-2009"
+    ) -> None:
+        self.members = [
+            _core.ProbeTarget.open(f"sim:{name}", lateness_s=15e-6, seed=s)
+            for s, name in ((1, "wd-re3-2009"), (2, second))
+        ]
         self.members[1].sleep(phase_s)
         self.ahead_ns = self.members[1].now_ns() - self.members[0].now_ns()
         self.kind, self.chunk, self.turn = kind, chunk, 0
         self.described = {**self.members[0].described, "fua": fua}
+        if kind == "row":
+            self.chunk = self.described["blocks"]
+            self.described["blocks"] *= 2
         self.now = self.members[0].now_ns()
 
     def _one(self, lba: int, blocks: int, begin: int, fua: bool) -> int:
@@ -64,8 +72,21 @@ def live(target) -> session.Session:
 @pytest.mark.parametrize(("kind", "chunk"), [("raid0", CHUNK), ("raid0", 8192), ("raid1", 1)])
 def test_drives_that_share_addresses_are_told(kind, chunk, phase_s, fua):
     """Equal turns or not: their angles never tell them from one drive, if they are in phase."""
-    with pytest.raises(HeadstackError, match=r"several drives|too noisy"):
+    with pytest.raises(HeadstackError, match=r"several drives|too noisy") as raised:
         plan.run(live(Raid(kind, phase_s, fua, chunk)), 60.0, (), None)
+    said = re.search("in parts of (.*) of them", str(raised.value))
+    assert said is None or (kind, said[1]) == ("raid0", f"{chunk // 2} KiB on 2")
+    assert said is not None or kind == "raid1" or "too noisy" in str(raised.value)
+
+
+@pytest.mark.parametrize("ppm", [3, 40])
+def test_drives_one_after_the_other_are_told_by_their_turns(ppm, tmp_path):
+    spec = copy.deepcopy(dict(drives.load("wd-re3-2009")))
+    spec["geometry"]["rotation_speed"] = f"{7200 * (1 + ppm * 1e-6):.5f} rpm"
+    oracle.written({**spec, "name": "second"}, tmp_path)
+    row = Raid("row", 0.002, True, second=str(tmp_path / "second.toml"))
+    with pytest.raises(HeadstackError, match="one after the other"):
+        plan.run(live(row), 60.0, (), None)
 
 
 @pytest.mark.parametrize(("disturbed", "seeds"), [(0.02, range(28, 40)), (0.2, range(20))])

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
 from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek, timing
+from headstack.probe.geometry import Geometry
 from headstack.probe.plan import Probed
 
 TURN = 60 / 7199.6
@@ -201,6 +203,72 @@ def test_batches_tell_the_rule_of_the_order(rule: str, whole: Probed, tmp_path: 
         )
     assert found[rule] > 0.9
     assert all(s < 0.75 for r, s in found.items() if r not in {rule, "look"}), found
+
+
+@pytest.mark.parametrize("order", ["same", "alternate"])
+@pytest.mark.parametrize("seed", range(10))
+def test_seeks_have_no_gap_wherever_they_begin(order: str, seed: int, whole: Probed) -> None:
+    """Near the end of a band the next track of its head is a round of heads further, or two."""
+    g = whole.geometry
+    heads = replace(g.order_of_heads, order=order)
+    g = Geometry(g.found, heads, g.total, g.block, g.layout)
+    session = SimpleNamespace(
+        sector_blocks=8, described={"blocks": whole.described["blocks"], "fua": True}
+    )
+    chosen = seek.pairs(session, g, np.random.default_rng(seed), 36)
+    for inside in (False, True):
+        at = [g.locate(np.array(c[:2])).cylinder for c in chosen if c[2] == inside]
+        apart = np.array([1.0, *(abs(b - a) for a, b in at[1:]), CYLINDERS])
+        assert np.max(apart[1:] / apart[:-1]) < 2.3, apart
+        assert len(at) > 30
+
+
+@pytest.mark.parametrize("rule", ["look", "c-look"])
+def test_elevators_sweep_over_addresses_not_tracks(rule: str) -> None:
+    """Two surfaces of one band each: the next address is often on a track far away."""
+    at, downward = 0, False
+
+    def read(step: str, lbas: list[int], *, together: bool) -> Any:
+        nonlocal at, downward
+        done, left = np.zeros(len(lbas)), list(range(len(lbas)))
+        for now in range(len(lbas)):
+            ahead = [i for i in left if (lbas[i] < at) == downward]
+            if not ahead:  # LOOK turns, C-LOOK begins at the lowest address again
+                downward = not downward and rule == "look"
+                at, ahead = at if rule == "look" else -1, left
+            best = min(ahead, key=lambda i: abs(lbas[i] - at))
+            left.remove(best)
+            at, done[best] = lbas[best], now * 1e7
+        return None, done, np.zeros(len(lbas))
+
+    def locate(lbas: Any) -> Any:
+        return SimpleNamespace(cylinder=lbas % 50_000, head=lbas // 50_000)
+
+    session = SimpleNamespace(read=read, described={"blocks": 100_000}, sector_blocks=1)
+    curve = SimpleNamespace(turn_s=TURN, access_s=lambda d: 0.001 + d * 1e-7)
+    shares = queue.agreement(
+        session, SimpleNamespace(locate=locate), curve, np.random.default_rng(3)
+    )  # type: ignore[arg-type]
+    assert shares[rule] == 1.0
+    assert all(share < 0.9 for r, share in shares.items() if r != rule), shares
+
+
+def test_a_queue_that_no_rule_fits_is_said_to_be_off(whole: Probed) -> None:
+    """A file with twice the rates; an age limit that fits them worse is not taken."""
+    assert whole.found is not None
+    assert whole.found.queue is not None
+    assert whole.found.queue.off == ()
+    depths = whole.found.queue.depths
+
+    def simulate(order: dict[str, Any], lbas: Any, depth: int) -> Any:
+        limited = 3 if "age_limit" in order else 1
+        done = np.arange(len(lbas)) / 200 * limited
+        return np.concatenate([np.zeros(depth), done[:-depth]]), done + 1e-3
+
+    starved = [(depths[0].lbas[:300], 0.01)]
+    fitted = queue.fit(depths, {"fcfs": 0.4, "sstf": 0.3}, starved, simulate, 32)
+    assert fitted.spec == {"depth": 32, "scheduler": "fcfs"}
+    assert fitted.off[0].startswith("at depth 2 the file gives 200 reads/s for ")
 
 
 @pytest.mark.parametrize(("segments", "ahead"), [(24, 300), (16, 0), (0, 0)])

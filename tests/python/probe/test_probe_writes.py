@@ -261,7 +261,6 @@ def test_writes_need_a_range_and_the_name_of_the_disk(capsys):
         (["--steps", "writes"], "--steps: got writes, need --allow-writes"),
         (["--change-settings", "write-cache=off"], "which this target cannot change"),
         (["--change-settings", "cache=off"], "--change-settings: got"),
-        (["--meter", "x"], "--meter: got an option that is not supported"),
     ]:
         assert main(["probe", "sim:wd-re3-2009", *args]) == 2
         assert error in capsys.readouterr().err

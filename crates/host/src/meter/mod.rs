@@ -11,7 +11,9 @@ use crate::config::{Group, Meter};
 use crate::stat::Stat;
 use crate::text_file;
 use fuse::Fused;
+use headstack_schema::{read, SpecError};
 use headstack_units::{Span, Time, Watts};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -194,16 +196,34 @@ fn note(last: &Mutex<Last>, began: Time, reading: Reading) {
 }
 
 fn source_of(meter: &Meter, stats: &Stat) -> Box<dyn Source> {
-    if let Some(path) = &meter.hwmon {
-        return Box::new(File::new(path, 1e-6, false));
+    match meter.model {
+        Some(model) => Box::new(model::Modelled::new(model, stats.clone())),
+        None => shown_by(meter),
     }
-    if let Some(path) = &meter.file {
-        return Box::new(File::new(path, 1.0, true));
+}
+
+/// A meter that is none that computes.
+fn shown_by(meter: &Meter) -> Box<dyn Source> {
+    match (&meter.hwmon, &meter.file) {
+        (Some(path), _) => Box::new(File::new(path, 1e-6, false)),
+        (None, Some(path)) => Box::new(File::new(path, 1.0, true)),
+        (None, None) => Box::new(command::Program::new(meter)),
     }
-    if let Some(model) = meter.model {
-        return Box::new(model::Modelled::new(model, stats.clone()));
+}
+
+/// A meter of its own, in the form of a group's `meter`, and the time between two of its readings.
+///
+/// # Errors
+/// A table that is none of a meter, or of one that computes.
+pub fn open(table: &Value) -> Result<(Box<dyn Source>, Span), SpecError> {
+    let meter: Meter = read(table)?;
+    meter.check_all()?;
+    for (key, given) in [("model", meter.model.is_some()), ("fuse", meter.fuse.is_some())] {
+        if given {
+            return Err(SpecError::new(key, "it", "a meter: what is computed is not measured"));
+        }
     }
-    Box::new(command::Program::new(meter))
+    Ok((shown_by(&meter), meter.interval))
 }
 
 /// A file with a number.
