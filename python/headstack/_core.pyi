@@ -189,26 +189,11 @@ class Emulated:
     def wait(self) -> str | None:
         """Wait for the end; JSON of what was done; None if asked before."""
 
-def emulate(
-    target: str,
-    drive_dirs: list[Path],
-    nbd: tuple[str | None] | None,
-    remote: bool,
-    store: Path | None,
-    speed: float,
-    busy: bool,
-    system: str | None,
-    seed: int | None,
-    record: Path | None,
-    tls: str | None,
-    certificates: Path | None,
-    verify_peer: bool,
-    control: Path | None,
-    metrics: str | None,
-    losses: tuple[bool, list[str], list[int], int, str],
-    iscsi: tuple[str, list[str], Path | None, bool, int | None] | None,
-) -> Emulated:
-    """Begin to serve a drive or a system of an experiment; Linux alone."""
+def server_options() -> list[tuple[str, str, bool, str, str]]:
+    """Of each option of a server: name, kind, whether it repeats, name of its value, sentence."""
+
+def emulate(arguments: list[str]) -> Emulated:
+    """Begin to serve a drive or a system, with the arguments of the program; Linux alone."""
 
 def become_server(ends_with_parent: bool) -> None:
     """Raise the limit of open files; if asked, end with the process that started this one."""
