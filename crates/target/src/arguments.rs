@@ -288,16 +288,15 @@ impl Arguments {
     fn over_iscsi(&self) -> Result<Option<server::Options>, TargetError> {
         let Some(address) = self.iscsi.clone() else { return Ok(None) };
         let secrets = self.chap.as_deref().map(Secrets::read).transpose().map_err(TargetError::Argument)?;
-        let window = self.window.map(|given| match u32::try_from(given) {
-            Ok(window) if window > 0 => Ok(window),
-            _ => Err(TargetError::Argument(format!("iscsi-window: got {given}, need 1 to {}", u32::MAX))),
-        });
+        if self.window == Some(0) {
+            return Err(TargetError::Argument("iscsi-window: got 0, need 1 or more".into()));
+        }
         Ok(Some(server::Options {
             address: Some(address).filter(|text| *text != STANDARD),
             remote: self.remote,
             apart: self.apart,
             admission: Admission { initiators: self.initiators.clone(), secrets },
-            window: window.transpose()?,
+            window: self.window.map(|window| u32::try_from(window).unwrap_or(u32::MAX)),
         }))
     }
 }

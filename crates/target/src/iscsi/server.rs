@@ -80,10 +80,6 @@ impl Iscsi {
     pub fn open(options: &Options, live: &mut Live) -> Result<Iscsi, TargetError> {
         let text = options.address.as_deref().unwrap_or(STANDARD);
         let (listener, address) = listen(text, options.remote)?;
-        if options.window == Some(0) {
-            let text = "iscsi-window: got 0, need 1 or more".into();
-            return Err(TargetError::Argument(text));
-        }
         let name = target_name(live.name());
         let number = live.devices().len();
         let targets: Vec<Target> = match options.apart && number > 1 {
