@@ -219,7 +219,7 @@ class QueueParts(Record):
 
     elevator: float
     array: float
-    """In a volume: for rows or ranges, a rebuild, a member that left, and in queues of the reads before a write."""
+    """In a volume: for rows, ranges, a rebuild, a member that left, and reads before a write."""
 
     drive: float
 
