@@ -16,22 +16,13 @@ from headstack.plots import look
 
 VISION = {
     "usual": np.eye(3),
-    "without red": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    "without green": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "without blue": [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.303900],
-    ],
-}
+    "without red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                    [-0.003882, -0.048116, 1.051998]],
+    "without green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                      [-0.011820, 0.042940, 0.968881]],
+    "without blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                     [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
 
 #: Least differences: lines of systems also have dashes, parts of bars have only their colour.
 LEAST = {"systems": 7.0, "parts": 8.0}
@@ -121,6 +112,8 @@ def test_colours_stand_out_from_the_page(dark):
     for colour in (*look.PALETTE, *look.PARTS.values()):
         shown = light(look.DARK[colour] if dark else colour)
         assert max(shown, ground) / min(shown, ground) >= 3, colour
+    ink = light(look.DARK[look.INK] if dark else look.INK)
+    assert max(ink, ground) / min(ink, ground) >= 7
 
 
 def test_no_colour_has_two_meanings():

@@ -140,6 +140,9 @@ def test_every_drive_is_described_and_plotted(name, invoke, tmp_path):
     figures = {f"{name}-{what}.png" for what in ("seek-curve", "zones")}
     assert {f.name for f in tmp_path.iterdir()} >= figures
     info = shown["info"]
+    assert 0 < info["average_seek_s"] < 0.05
+    rates = [z["rate_bytes_per_s"] for z in info["zones"]]
+    assert max(rates) == rates[0]  # the outermost zone is the fastest
     watts = info["power_w"]
     assert 0 <= watts["standby"] <= watts["idle"] <= min(watts["seek"], watts["transfer"])
     cost = info["cost_usd"]

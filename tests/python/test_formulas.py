@@ -49,14 +49,8 @@ def test_examples():
 @pytest.mark.parametrize(
     ("ours", "printed"),
     [
-        (1e3 * f.access_time_s(0.5e-3, 10e-3, 5400, 4 * KB, RATE), "16.9"),
-        (1e3 * f.access_time_s(0.5e-3, 10e-3 / 3, 5400, 4 * KB, RATE), "10.2"),
+        # The others are parts of NG-1 to NG-9 that agree to all digits.
         (1e3 * f.buffer_hit_time_s(0.1e-3, 4 * KB, 10 * MB), "0.5"),
-        (1e3 * f.mean_latency_s(5400), "5.56"),
-        (1e3 * f.transfer_time_s(4 * KB, 5 * MB), "0.8"),
-        (1e3 * f.transfer_time_s(4 * KB, 10 * MB), "0.4"),
-        (RATE / MB, "5"),
-        (100 * f.no_seek_probability(16 * MB / (480 * KB)), "3"),
         (f.platters(4 * GB, 800 * MB), "5"),
         (f.platters(4 * GB, 800 * MB, 1.67), "3"),
         (f.platters(4 * GB, 800 * MB, 5 / 3), "3"),

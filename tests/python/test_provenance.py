@@ -528,63 +528,34 @@ def test_prices_of_different_kinds_have_columns_of_their_own(tmp_path):
 # --- runs without a result ---
 
 
-@pytest.mark.parametrize(
-    ("synthetic", "workload", "system", "key"),
-    [
-        ('arrivals = "closed", rate = "9/s"', "", "", "workload[0].synthetic.rate"),
-        (
-            'arrivals = "closed", interarrival = "9 ms"',
-            "",
-            "",
-            "workload[0].synthetic.interarrival",
-        ),
-        ('rate = "9/s", outstanding = 3', "", "", "workload[0].synthetic.outstanding"),
-        ('rate = "9/s", think = "3 ms"', "", "", "workload[0].synthetic.think"),
-        (
-            'rate = "9/s"',
-            "arrivals = { closed = { outstanding = 2 } }",
-            "",
-            "workload[0].synthetic.rate",
-        ),
-        ('interarrival = "9 ms", arrivals = "constant"', "", "", "workload[0].synthetic.arrivals"),
-        ('arrivals = "closed"', "time_scale = 2", "", "workload[0].time_scale"),
-        ('arrivals = "closed"', "start_at_zero = true", "", "workload[0].start_at_zero"),
-        ('rate = "9/s"', 'on_error = "skip"', "", "workload[0].on_error"),
-        ('rate = "9/s"', 'order = "strict"', "", "workload[0].order"),
-        ('rate = "9/s"', 'format = "spc"', "", "workload[0].format"),
-        ('rate = "9/s"', "device_blocks = 1000", "", "workload[0].device_blocks"),
-        (
-            'rate = "9/s", local_distance = { deviation = "1 MB" }',
-            "",
-            "",
-            "workload[0].synthetic.local_distance",
-        ),
-        (
-            'rate = "9/s", sequential_interarrival = "1 ms"',
-            "",
-            "",
-            "workload[0].synthetic.sequential_interarrival",
-        ),
-        (
-            'rate = "9/s"',
-            "",
-            'scheduler = "look"\nset = { "queue.scheduler" = "sptf" }',
-            "system[0].scheduler",
-        ),
-        (
-            'rate = "9/s"',
-            "",
-            "queue_depth = 2\nset = { queue = { depth = 4 } }",
-            "system[0].queue_depth",
-        ),
-        (
-            'rate = "9/s"',
-            "",
-            'change = [{ at = "1 h", queue_depth = 2 }]',
-            "1 of 1 changes were due after the last completion",
-        ),
-    ],
-)
+#: Load, further keys of the workload and of the system, and what is told of which key.
+NOT_USED = [
+    ('arrivals = "closed", rate = "9/s"', "", "", "workload[0].synthetic.rate"),
+    ('arrivals = "closed", interarrival = "9 ms"', "", "", "workload[0].synthetic.interarrival"),
+    ('rate = "9/s", outstanding = 3', "", "", "workload[0].synthetic.outstanding"),
+    ('rate = "9/s", think = "3 ms"', "", "", "workload[0].synthetic.think"),
+    ('rate = "9/s"', "arrivals = { closed = { outstanding = 2 } }", "",
+     "workload[0].synthetic.rate"),
+    ('interarrival = "9 ms", arrivals = "constant"', "", "", "workload[0].synthetic.arrivals"),
+    ('arrivals = "closed"', "time_scale = 2", "", "workload[0].time_scale"),
+    ('arrivals = "closed"', "start_at_zero = true", "", "workload[0].start_at_zero"),
+    *(('rate = "9/s"', f"{key} = {value}", "", f"workload[0].{key}") for key, value in (
+        ("on_error", '"skip"'), ("order", '"strict"'), ("format", '"spc"'),
+        ("device_blocks", 1000))),
+    ('rate = "9/s", local_distance = { deviation = "1 MB" }', "", "",
+     "workload[0].synthetic.local_distance"),
+    ('rate = "9/s", sequential_interarrival = "1 ms"', "", "",
+     "workload[0].synthetic.sequential_interarrival"),
+    ('rate = "9/s"', "", 'scheduler = "look"\nset = { "queue.scheduler" = "sptf" }',
+     "system[0].scheduler"),
+    ('rate = "9/s"', "", "queue_depth = 2\nset = { queue = { depth = 4 } }",
+     "system[0].queue_depth"),
+    ('rate = "9/s"', "", 'change = [{ at = "1 h", queue_depth = 2 }]',
+     "1 of 1 changes were due after the last completion"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("synthetic", "workload", "system", "key"), NOT_USED)
 def test_keys_that_are_not_used_are_told(tmp_path, synthetic, workload, system, key):
     text = f"""
 [workload]

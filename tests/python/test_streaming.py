@@ -16,7 +16,8 @@ from headstack.errors import ConfigError
 
 RPM = 7200
 BAND = 20
-SKEW = Fraction(1, 8)
+#: Turns after a track, and after the last one of a band.
+SKEW, SWITCH = Fraction(1, 8), Fraction(3, 16)
 #: First and last cylinder, nominal sectors per track.
 ZONES = [(0, 89, 500), (90, 199, 401)]
 DENSITIES = np.exp(0.031 * np.array([[[1, -1], [0, 0], [-4, 4]], [[2, -2], [-1, 1], [0, 0]]]))
@@ -25,31 +26,20 @@ DENSITIES = np.exp(0.031 * np.array([[[1, -1], [0, 0], [-4, 4]], [[2, -2], [-1, 
 def drive(**geometry):
     """A small drive of three surfaces whose skews cover all movements."""
     zones = [
-        {
-            "first_cylinder": first,
-            "last_cylinder": last,
-            "sectors_per_track": sectors,
-            "track_skew": float(SKEW),
-            "cylinder_skew": float(SKEW),
-        }
+        {"first_cylinder": first, "last_cylinder": last, "sectors_per_track": sectors,
+         "track_skew": float(SWITCH), "cylinder_skew": float(SKEW)}
         for first, last, sectors in ZONES
-    ]
+    ]  # fmt: skip
     table = {
-        "rotation_speed": f"{RPM} rpm",
-        "surfaces": 3,
-        "cylinders": 200,
-        "layout": "adaptive",
-        "skew_unit": "turns",
-        "band_cylinders": BAND,
-        "zones": zones,
-        **geometry,
-    }
+        "rotation_speed": f"{RPM} rpm", "surfaces": 3, "cylinders": 200, "layout": "adaptive",
+        "skew_unit": "turns", "band_cylinders": BAND, "zones": zones, **geometry,
+    }  # fmt: skip
     seek = {"model": "constant", "time": "0.5 ms"}
     return {"name": "small", "geometry": table, "seek": seek}
 
 
 def tracks(densities, order="same"):
-    """Sectors per track of every track in order of address, zone by zone."""
+    """Sectors of every track, and the skew after it, in order of address, zone by zone."""
     for first, last, nominal in ZONES:
         zone = []
         for i, outer in enumerate(range(first, last + 1, BAND)):
@@ -58,7 +48,8 @@ def tracks(densities, order="same"):
             if order == "alternate" and i % 2:
                 heads.reverse()
             for _, (bpi, tpi) in heads:
-                zone += [math.floor(nominal * bpi + 0.5)] * math.floor(width * tpi + 0.5)
+                n = math.floor(nominal * bpi + 0.5)
+                zone += [(n, SKEW)] * (math.floor(width * tpi + 0.5) - 1) + [(n, SWITCH)]
         yield zone
 
 
@@ -66,15 +57,15 @@ class Walk:
     """When each track begins, in turns, and which byte it begins with."""
 
     def __init__(self, zones):
-        self.sectors = [sectors for zone in zones for sectors in zone]
+        self.sectors = [sectors for zone in zones for sectors, _ in zone]
         self.begins, self.bytes = [Fraction(0)], [0]
         at = Fraction(0)
         for zone in zones:
-            for i, sectors in enumerate(zone):
-                at += 1 + SKEW
+            for i, (sectors, skew) in enumerate(zone):
+                at += 1 + skew
                 if i + 1 == len(zone):
                     # The next zone begins at angle zero.
-                    end = at - SKEW
+                    end = at - skew
                     at = Fraction(math.ceil(end))
                     # A head or a seek takes 0.06 turns of 8.3 ms.
                     if at - end < Fraction(6, 100):
@@ -97,13 +88,9 @@ def test_a_sweep_is_a_walk_over_the_tracks(order):
     walks = [Walk(list(tracks(d, order))) for d in DENSITIES]
     last = min(w.bytes[-1] for w in walks)
     rates = streaming.sweep(
-        drive(head_order=order),
-        densities=DENSITIES,
-        block_bytes=block,
-        first_byte=first,
-        last_byte=last,
-        trials=2,
-    )
+        drive(head_order=order), densities=DENSITIES, block_bytes=block, first_byte=first,
+        last_byte=last, trials=2,
+    )  # fmt: skip
     n = (last - first) // block
     assert rates.shape == (2, 2, n)
     for walk, own in zip(walks, rates, strict=True):
@@ -120,10 +107,10 @@ def test_rates_and_sizes_of_zones_are_those_of_the_walk():
     assert held.dtype == np.uint64
     for i, densities in enumerate(DENSITIES):
         zones = list(tracks(densities))
-        assert held[i] == 512 * sum(map(sum, zones))
+        assert held[i] == 512 * sum(n for zone in zones for n, _ in zone)
         for rate, zone in zip(rates[i], zones, strict=True):
-            time = len(zone) * (1 + SKEW) - SKEW
-            want = 512 * sum(zone) * RPM / 60 / float(time) / factors[i]
+            time = sum(1 + skew for _, skew in zone) - SWITCH
+            want = 512 * sum(n for n, _ in zone) * RPM / 60 / float(time) / factors[i]
             assert rate == pytest.approx(want, rel=1e-12)
 
 
@@ -143,16 +130,10 @@ def test_noise_depends_on_seed_and_number_of_the_drive_alone():
 
     def rates(n, seed, threads, noise=noise):
         return streaming.sweep(
-            drive(),
-            densities=np.tile(DENSITIES, (n, 1, 1)),
-            factors=np.full(2 * n, 1.5),
-            block_bytes=1_000_000,
-            last_byte=50_000_000,
-            trials=5,
-            seed=seed,
-            noise=noise,
+            drive(), densities=np.tile(DENSITIES, (n, 1, 1)), factors=np.full(2 * n, 1.5),
+            block_bytes=1_000_000, last_byte=50_000_000, trials=5, seed=seed, noise=noise,
             threads=threads,
-        )
+        )  # fmt: skip
 
     many = rates(4, 3, 2)
     assert np.array_equal(many, rates(4, 3, 1))

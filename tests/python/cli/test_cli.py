@@ -74,16 +74,6 @@ def test_run_writes_report_tables_and_figures(experiment, tmp_path):
     assert again.returncode == 0, again.stderr
 
 
-@pytest.mark.parametrize("name", drives.names())
-def test_every_drive_shows(name):
-    done = run("drives", name, "--json")
-    assert done.returncode == 0, done.stderr
-    info = json.loads(done.stdout)["info"]
-    assert 0 < info["average_seek_s"] < 0.05
-    rates = [z["rate_bytes_per_s"] for z in info["zones"]]
-    assert max(rates) == rates[0]  # the outermost zone is the fastest
-
-
 def test_conversion_keeps_the_requests(tmp_path):
     source = tmp_path / "a.csv"
     source.write_text("".join(f"0,{1000 * i},4096,{'rw'[i % 2]},{i / 100}\n" for i in range(20)))

@@ -13,7 +13,6 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
-import streaming_oracle as oracle
 from conftest import ROOT
 
 from headstack import drives, population
@@ -163,44 +162,6 @@ def test_any_two_surfaces_hold_the_same_within_a_per_cent_and_all_hold_the_capac
     for seed in SEEDS:
         drawn = population.draw(name, 40, seed)
         assert (drawn.raw_bytes >= drawn.capacity_bytes).all(), seed
-        expected = [oracle.Format(spec, d).capacity for d in drawn.densities]
-        assert drawn.raw_bytes.tolist() == expected
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_sweeps_are_those_of_the_oracle(name):
-    drawn = population.draw(name, 3, 4)
-    block = 128 * 2**20
-    rates = drawn.sweep(block, noise=False)[:, 0]
-    form = oracle.Format(drawn.spec, drawn.densities[0])
-    edges = np.arange(rates.shape[1] + 1) * block
-    for drive in range(3):
-        damage = [
-            (a.first_byte, a.last_byte, a.rate_factor) for a in drawn.damage if a.drive == drive
-        ]
-        factor = drawn.factors[drive]
-        expected = oracle.times(drawn.spec, drawn.densities[drive], factor, edges, damage)
-        apart = np.abs(block / rates[drive] - expected) / form.turn_s
-        # Zones begin at an angle of their own: up to two turns where a block crosses an edge.
-        ends = oracle.Format(drawn.spec, drawn.densities[drive]).zone_start[1:-1]
-        crossing = np.isin(np.arange(len(apart)), ends // block)
-        assert np.quantile(apart[~crossing], 0.98) < 1e-5
-        # Where a block ends with a track, the models count its skew in different blocks.
-        assert apart[~crossing].max() < form.switch * 1.01
-        assert apart[crossing].max() < 2.5
-    short = 5 * int(form.cycle_bytes[0]) + 12345 * form.sector
-    exact = float(oracle.walk(drawn.spec, drawn.densities[0], short)) * form.turn_s
-    one = drawn.undamaged().sweep(short, 0, short, noise=False)[0, 0, 0]
-    assert short / one == pytest.approx(exact * drawn.factors[0], rel=1e-9)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_rates_of_zones_are_bytes_over_time(name):
-    drawn = population.draw(name, 2, 1)
-    form = oracle.Format(drawn.spec, drawn.densities[1])
-    turns = form.tracks.sum() * (1 + form.skew) + len(form.tracks) * (form.switch - form.skew)
-    expected = form.cycle_bytes / (turns * form.turn_s * drawn.factors[1])
-    assert drawn.zone_rates[1] == pytest.approx(expected, rel=5e-5)
 
 
 def test_the_rate_over_the_first_quarter_is_that_of_its_blocks():

@@ -552,6 +552,7 @@ def test_error_bars_are_the_range_of_the_seeds(study):
     found = arrays.simulate(study, [cell], 6000)[cell]
     values = arrays.p90s_ms(found)
     assert len(set(values)) == len(study.seeds()) > 1
+    assert values == [1e3 * r["response_time_s"]["p90"] for r in found]
     assert min(values) < p90_ms(found) < max(values)
     text = arrays._p90_text(found)
     assert f"({min(values):,.2f} to {max(values):,.2f})" in text

@@ -191,24 +191,11 @@ class Choices:
 def of_speed(measure, *choices):
     """A paper with one claim of two numbers, and its table `speeds`."""
     parts = [
-        Statement(
-            "speed",
-            Rule.NUMBER,
-            "speeds",
-            column="speed",
-            expected=1.0,
-            form="{:.0f} m/s",
-            falsifier=Falsifier("standstill", 0.0),
-        ),
-        Statement(
-            "length",
-            Rule.NUMBER,
-            "speeds",
-            column="length",
-            expected=5.0,
-            falsifier=Falsifier("a point", 0.0),
-        ),
-    ]
+        Statement("speed", Rule.NUMBER, "speeds", column="speed", expected=1.0, form="{:.0f} m/s",
+                  falsifier=Falsifier("standstill", 0.0)),
+        Statement("length", Rule.NUMBER, "speeds", column="length", expected=5.0,
+                  falsifier=Falsifier("a point", 0.0)),
+    ]  # fmt: skip
     nodes = [Node({}, "speeds", {}, part, (), "at") for part in parts]
     figure = Node({}, "speeds", {}, Picture("f", "f", "absent"), (), "at")
     claim = Claim("C-1", "speeds", "fast", "1", measure, choices, nodes, [figure])
@@ -307,21 +294,6 @@ def test_a_claim_is_judged_over_its_readings(tmp_path, monkeypatch, says, length
         assert row["readings"] == "1 of 2"
 
 
-def test_verdicts_over_readings():
-    both = rules.Verdict.INCONSISTENT
-    for found, wanted in (
-        ([YES, YES], YES),
-        ([YES, both], both),
-        ([YES, NO], "depends"),
-        ([NO, YES], "depends"),
-        ([both, NO], "depends"),
-        ([NO, NO], NO),
-        ([YES, rules.Verdict.NOT_RUN], YES),
-        ([rules.Verdict.NOT_RUN, YES], "not-run"),
-    ):
-        assert rules.over_readings(found) == wanted, found
-
-
 def test_a_tolerance_of_its_own_takes_the_place_of_the_rules():
     for ours, met in ((104, True), (106, False)):
         narrow = Tolerance(0.05, "why")
@@ -333,6 +305,9 @@ def test_a_tolerance_of_its_own_takes_the_place_of_the_rules():
     of_range = Tolerance(0.1, "why", of=44.0)
     assert holds(Rule.NUMBER, 164.3, 160, of_range)
     assert not holds(Rule.NUMBER, 164.5, 160, of_range)
+    # 10.6 and 10.3 W are within 3 %, but a drive's power under caps lies between 8 and 10.7 W.
+    assert holds(Rule.SAME, 10.3, 10.6)
+    assert not holds(Rule.SAME, 10.3, 10.6, Tolerance(0.1, "why", of=2.7))
 
 
 # Parts that cannot fail, contradictions, error bars.
@@ -420,30 +395,10 @@ def test_verdicts_that_a_tenth_would_change_are_told():
     assert rules.narrow(Rule.IDENTICAL, 1, 1)
 
 
-@pytest.mark.parametrize("rule", [Rule.NUMBER, Rule.POINTS, Rule.PRINTED])
-def test_a_number_1_5_tolerances_off_fails(rule):
-    for printed in (0.47, 3.0, 16.9, 104.0):
-        by = 1.5 * rules.allowance(rule, printed)
-        assert holds(rule, printed, printed)
-        for wrong in (printed - by, printed + by):
-            assert not holds(rule, wrong, printed)
-
-
 def test_the_reason_is_one_sentence():
     assert rules.sentence([part(YES), part(YES)]) == "all 2 parts that count hold"
     missed = [number("n", 10, 5, note="why"), number("m", 10, 5), part(YES)]
     assert rules.sentence(missed) == "n: 5, paper: 10, and 1 more of 3 parts"
-
-
-def test_the_same_may_be_judged_against_a_range():
-    # 10.6 and 10.3 W are within 3 %, but a drive's power under caps lies between 8 and 10.7 W.
-    assert holds(Rule.SAME, 10.3, 10.6)
-    assert not holds(Rule.SAME, 10.3, 10.6, Tolerance(0.1, "why", of=2.7))
-    assert holds(Rule.SAME, 10.5, 10.6, Tolerance(0.1, "why", of=2.7))
-    close = relation(
-        "a", "same", ("x", 10.3), Rule.SAME, ("y", 10.6), tolerance=Tolerance(0.1, "why", of=2.7)
-    )
-    assert close.verdict == NO
 
 
 def test_names_of_workloads_are_told_once():

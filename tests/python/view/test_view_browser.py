@@ -175,6 +175,7 @@ def test_keys_move_through_the_window(chromium, shown):
     assert chromium.complaints() == []
 
 
+@pytest.mark.parametrize("shown", PAIRS[:1], indirect=True, ids=" | ".join)
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_it_fits_the_window_and_the_readers_colours(chromium, shown, width, dark):
@@ -204,6 +205,7 @@ def test_it_fits_the_window_and_the_readers_colours(chromium, shown, width, dark
     assert faint == []
 
 
+@pytest.mark.parametrize("shown", PAIRS[:1], indirect=True, ids=" | ".join)
 def test_paper_shows_a_still(chromium, shown):
     _, page = shown
     chromium.look(width=720, media="print")
@@ -230,6 +232,7 @@ def test_screen_readers_hear_the_state(chromium, shown):
         assert any("Queue" in d.get("value", "") for d in described)
 
 
+@pytest.mark.parametrize("shown", PAIRS[:1], indirect=True, ids=" | ".join)
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_keyboard_reaches_everything(chromium, shown, width, dark):
