@@ -124,6 +124,18 @@ impl Devices {
         })
     }
 
+    /// Those that drives have refused or failed at `now` or before, which are at no drive any more.
+    pub fn failed(&mut self, now: Time) -> Vec<Ended> {
+        self.advance(Time(now.0 + 1));
+        let mut failed = Vec::new();
+        self.announced.retain(|Reverse(a)| {
+            let stays = a.error.is_none() || a.order.0 > now;
+            failed.extend((!stays).then_some(Ended { id: a.id, at: a.order.0, error: a.error }));
+            stays
+        });
+        failed
+    }
+
     /// When something happens next; [`Time::NEVER`] if nothing is outstanding.
     pub fn next_event(&self) -> Time {
         let announced = self.announced.peek().map_or(Time::NEVER, |Reverse(a)| a.order.0);

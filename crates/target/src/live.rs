@@ -462,6 +462,10 @@ impl Live {
     }
 
     fn lose_power_at(&mut self, now: Time) -> Result<Torn, TargetError> {
+        for ended in self.parts.devices.failed(now) {
+            let done = self.end(ended);
+            self.lost.extend(done);
+        }
         let (mut torn, mut lost) = (Torn::default(), Vec::new());
         let mut open: Vec<Open> = self.open.drain().collect();
         open.sort_unstable_by_key(|o| o.number);

@@ -302,6 +302,26 @@ fn write_pointers_survive_a_loss_of_power_as_data_do() {
     assert!(cut > 0, "power was lost with all data on the medium each time");
 }
 
+/// A write that its zone refuses when it arrives is not at the drive: with it nothing is lost.
+#[test]
+fn a_loss_of_power_at_a_refused_write_undoes_nothing() {
+    for seed in 1..=12u64 {
+        let (at_write, afterwards) = (vec![3], Afterwards::Continue);
+        let losses = PowerLosses { seed, is_possible: true, at_write, afterwards, ..PowerLosses::default() };
+        let server = zoned_with(losses);
+        let mut session = server.session(1, &[]);
+        session.settle(0);
+        let write = sixteen(WRITE, 0, 2 * ZONE, 64, 0);
+        assert_eq!(session.put(0, &write, &[1; 64 * 512], 0).status, 0);
+        assert_eq!(session.ask(0, &ten(0x35, 0, 0, 0), 0).status, 0);
+        // UNALIGNED WRITE COMMAND.
+        assert_eq!(session.put(0, &write, &[2; 64 * 512], 0).sense, Some((5, 0x21, 4)), "seed {seed}");
+        assert_eq!(zones(&mut session, 2 * ZONE, 0)[0].4, 2 * ZONE + 64, "seed {seed}");
+        let read = session.ask(0, &sixteen(READ, 0, 2 * ZONE, 64, 0), 64 * 512).data;
+        assert!(read == [1; 64 * 512], "seed {seed}");
+    }
+}
+
 /// Number, health and blocks of each element, as GET PHYSICAL ELEMENT STATUS has them.
 fn elements(session: &mut Initiator, from: u32, options: u8) -> Vec<(u32, u8, u64)> {
     let mut cdb = sixteen(0x9e, 0x17, 0, 4096, options);
