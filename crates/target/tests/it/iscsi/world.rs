@@ -70,8 +70,9 @@ enum Asked {
     Flush,
 }
 
-/// How it ended, and what was read.
-type Ended = (bool, Vec<u8>);
+/// How it ended (`None`: TASK SET FULL, where commands of others that may have left hold the drive's places), and what was
+/// read.
+type Ended = (Option<bool>, Vec<u8>);
 
 impl Good {
     /// A client of the second drive.
@@ -139,12 +140,15 @@ impl Good {
         while !open.is_empty() {
             let (tag, how) = match self {
                 Good::Nbd(client) => match client.next_reply() {
-                    Some((tag, error, data)) => (tag, (error == 0, data)),
+                    Some((tag, error, data)) => (tag, (Some(error == 0), data)),
                     None => break,
                 },
                 Good::Iscsi(session, _) => match session.next() {
                     Some(unit) => match part(session, &unit, &open, &mut parts) {
-                        Some(answer) => (u64::from(unit.u32(16)), (answer.status == 0, answer.data)),
+                        Some(answer) => {
+                            let how = (answer.status != 0x28).then_some(answer.status == 0);
+                            (u64::from(unit.u32(16)), (how, answer.data))
+                        }
                         None => continue,
                     },
                     None => break,
@@ -304,7 +308,8 @@ impl Case {
     }
 
     /// A command has ended so.
-    fn ended(&mut self, asked: Asked, (is_good, data): Ended) {
+    fn ended(&mut self, asked: Asked, (how, data): Ended) {
+        let Some(is_good) = how else { return };
         self.done += u64::from(is_good);
         assert!(is_good || self.may_fail, "{asked:?} fails");
         match asked {
