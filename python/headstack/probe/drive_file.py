@@ -26,7 +26,7 @@ from .replay import Host
 from .seek import SeekCurve
 from .session import sector_blocks_of
 from .switches import Switches
-from .value import Value, default, exact, measured
+from .value import Value, default, exact, less, measured
 from .writes import Writes
 
 #: What drives of the class have where nothing was measured. Read-only probes say nothing of writes.
@@ -230,19 +230,17 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
     o, link = found.curve.turnaround, _sector_s(found)
     # A read without a movement also takes its sector's time on medium and link.
     late = found.curve.lateness_s
-    less = found.sector_turns * float(found.turn.value) + link + late
-    times = [max(float(t) - less, 0.0) for t in (o.value, o.low, o.high)]
-    miss = measured(times, o.reads, o.step, "s")
+    known_s = found.sector_turns * float(found.turn.value) + link + late
+    miss = less(o, known_s)
     hit = found.buffer.hit_overhead_s if found.buffer else None
     if hit is not None:
         # The median of an exponential distribution is 0.7 means.
-        times = [max(float(t) - 1.7 * late, 0.0) for t in (hit.value, hit.low, hit.high)]
-        hit = measured(times, hit.reads, hit.step, "s")
+        hit = less(hit, 1.7 * late)
     drive["overhead"] = {
         "read_miss": {"after_read": _ms(miss), "after_write": _ms(miss)},
         "read_hit": {k: _ms(hit or miss) for k in ("after_read", "after_write")},
     }
-    for key, taken in wrote.overheads(less, late + link).items() if wrote else ():
+    for key, taken in wrote.overheads(known_s, late + link).items() if wrote else ():
         drive["overhead"][key] = {k: _ms(taken) for k in ("after_read", "after_write")}
         origins[f"overhead.{key}"] = taken
     origins["overhead.read_miss"] = miss
@@ -322,16 +320,13 @@ def _queue(found: Found, drive: dict[str, Any], origins: dict[str, Value | str])
 
 
 def _power(found: Power, drive: dict[str, Any], origins: dict[str, Value | str]) -> None:
-    values = {"spindle": found.idle, "voice_coil": found.voice_coil, "access": found.access}
-    if found.later is not None:
-        values["idle_a"] = found.later[0]
     drive["power"] = {
         "model": "modes",
         "rotation_speed": drive["geometry"]["rotation_speed"],
         "electronics": "0 W",
-        **{key: f"{float(value.value):.4f} W" for key, value in values.items()},
+        **{key: f"{float(value.value):.4f} W" for key, value in found.values.items()},
     }
-    origins |= {f"power.{key}": value for key, value in values.items()}
+    origins |= {f"power.{key}": value for key, value in found.values.items()}
     origins["power.electronics"] = "not identifiable: they are in spindle"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from headstack.errors import ConfigError, HeadstackError
 from headstack.suggest import need_one_of
 
-from . import alone, sectors
+from . import alone, power, sectors
 from . import heads as head_order
 from . import period as periods
 from . import zones as zone_search
@@ -54,7 +54,7 @@ LEAST_S = {
     "idle": 3.0,
     "buffer": 47.0,
     "writes": 15.0,
-    "power": 100.0,
+    "power": 0.0,  # by the meter
 }
 
 #: Visits of known addresses at the end, over which the turn is exact.
@@ -274,7 +274,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     )
     probed = Probed(dict(session.described), period, angles, geometry, heads)
     probed.notes += _unknown(probed, session, late=session.clock_s > until_s)
-    steps, late = _in_time(steps, budget_s - session.clock_s)
+    steps, late = _in_time(steps, budget_s - session.clock_s, session.meter_s)
     if late:
         probed.notes.append(f"left out for lack of time: {', '.join(late)}")
     later = [s for s in steps if s != "replay"]
@@ -308,15 +308,18 @@ def _with_sectors(session: Session, period: periods.Period) -> periods.Period:
     return period
 
 
-def _in_time(steps: tuple[str, ...], left_s: float) -> tuple[tuple[str, ...], list[str]]:
+def _in_time(
+    steps: tuple[str, ...], left_s: float, meter_s: float | None
+) -> tuple[tuple[str, ...], list[str]]:
     """Return the steps for which there is time, and those for which there is not."""
     late = []
     for step in (s for s in LEAST_S if s in steps):
+        least_s = power.least_s(meter_s or 0.0) if step == POWER else LEAST_S[step]
         # All later steps need seeks, so these are always measured if any step is asked for.
-        if LEAST_S[step] > left_s and step != "seek":
+        if least_s > left_s and step != "seek":
             late.append(step)
         else:
-            left_s -= LEAST_S[step]
+            left_s -= least_s
     return tuple(s for s in steps if s not in late), late
 
 

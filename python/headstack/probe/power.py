@@ -30,12 +30,12 @@ from headstack import _bridge
 from headstack.errors import ConfigError, HeadstackError
 
 from .seek import sampled
-from .value import Value
+from .value import Value, measured
 
 Ints = NDArray[np.int64]
 
-#: Readings of each load, least seconds of one, and intervals of the meter that it has at least.
-WINDOWS, _WINDOW_S, _INTERVALS = 5, 2.0, 4
+#: Windows of each load, the fewest, least seconds of one, and intervals of the meter in it.
+WINDOWS, _FEWEST, _WINDOW_S, _INTERVALS = 5, 3, 2.0, 4
 
 #: Time in which a drive reads ahead, s, and the parts of a pause after it, of which the first is
 #: idle and the last a deeper condition, if they differ by this share.
@@ -80,6 +80,13 @@ class Power(NamedTuple):
     voice_coil: Value
     access: Value
 
+    @property
+    def values(self) -> dict[str, Value]:
+        """The values of the model `modes`, by their keys in drive files."""
+        later = {} if self.later is None else {"idle_a": self.later[0]}
+        parts = {"spindle": self.idle, "voice_coil": self.voice_coil, "access": self.access}
+        return parts | later
+
     def of(self, load: Load) -> float:
         """Return the power of a load by the values that were fitted, W."""
         parts = (self.idle.value, self.voice_coil.value, self.access.value)
@@ -87,12 +94,10 @@ class Power(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a dictionary for JSON."""
-        parts = {"idle": self.idle, "voice_coil": self.voice_coil, "access": self.access}
-        document: dict[str, Any] = {name: value.as_dict() for name, value in parts.items()}
+        document: dict[str, Any] = {k: v.as_dict() for k, v in self.values.items()}
         if self.later is not None:
-            document["idle_a"] = {**self.later[0].as_dict(), "after_s": self.later[1]}
-        document["loads"] = {load.name: load.watts.as_dict() for load in self.loads}
-        return document
+            document["idle_a"]["after_s"] = self.later[1]
+        return document | {"loads": {load.name: load.watts.as_dict() for load in self.loads}}
 
     def text(self) -> list[str]:
         """Return what was found, line by line."""
@@ -190,12 +195,25 @@ def opened(what: str, target: Any) -> Own | Read:
     return Read(_bridge.probe_meter(json.dumps(table)))
 
 
+def least_s(meter_s: float) -> float:
+    """Return the time that the step takes at least with such a meter, s."""
+    return 1.1 * _FEWEST * (sum(_parts(meter_s)) + 4 * _seconds(meter_s))
+
+
+def _seconds(meter_s: float) -> float:
+    """Return how long a load is read at once, s."""
+    return max(_WINDOW_S, _INTERVALS * meter_s)
+
+
+def _parts(meter_s: float) -> list[float]:
+    """Return the parts of a pause, s."""
+    return [max(s, _INTERVALS * meter_s) for s in _PAUSE_S]
+
+
 def _mean(watts: list[float], reads: int) -> Value:
     """Return the mean of what was read in several windows, by their spread."""
-    each = np.array(watts)
-    room = 1.96 * float(each.std(ddof=1)) / np.sqrt(len(each))
-    mean = float(each.mean())
-    return Value(mean, mean - room, mean + room, "measured", reads, "power", "W")
+    mean, room = float(np.mean(watts)), 1.96 * float(np.std(watts, ddof=1)) / len(watts) ** 0.5
+    return measured((mean, mean - room, mean + room), reads, "power", "W")
 
 
 def measure(
@@ -218,8 +236,8 @@ def measure(
         HeadstackError: the meter says nothing while it is measured.
 
     """
-    windows = max(3, round(WINDOWS * scale))
-    seconds = max(_WINDOW_S, _INTERVALS * session.meter_s)
+    windows = _FEWEST if session.meter_s > 1 else max(_FEWEST, round(WINDOWS * min(1.0, scale)))
+    seconds = _seconds(session.meter_s)
     idle, later = _paused(session, rng, windows)
     block, blocks = session.sector_blocks, int(session.described["blocks"])
     per_read = _LONG_BYTES // int(session.described["block_bytes"])
@@ -277,7 +295,7 @@ def _paused(
     session: Any, rng: np.random.Generator, count: int
 ) -> tuple[Value, tuple[Value, float] | None]:
     """Return idle power, and that at the end of long pauses with its begin if it is lower."""
-    parts = [max(s, (_INTERVALS if session.meter_s else 0) * session.meter_s) for s in _PAUSE_S]
+    parts = _parts(session.meter_s)
     found = []
     for _ in range(count):
         session.read("power", sampled(session, rng, 1))
@@ -311,8 +329,5 @@ def _fitted(idle: Value, loads: list[Load], rng: np.random.Generator) -> tuple[V
     best = optimize.nnls(shares / sd[1:, None], (means[1:] - means[0]) / sd[1:])[0]
     low, high = np.quantile(fits, [0.025, 0.975], axis=0)
     reads = sum(load.watts.reads for load in loads)
-    voice_coil, access = (
-        Value(float(b), float(min(a, b)), float(max(b, z)), "measured", reads, "power", "W")
-        for a, b, z in zip(low, best, high, strict=True)
-    )
-    return voice_coil, access
+    ends = np.array([best, np.minimum(low, best), np.maximum(high, best)]).T.tolist()
+    return measured(ends[0], reads, "power", "W"), measured(ends[1], reads, "power", "W")

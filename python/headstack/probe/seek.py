@@ -22,7 +22,7 @@ from scipy import optimize
 from headstack.errors import HeadstackError
 
 from .moves import Bisection, Place, place_at
-from .value import Value, measured
+from .value import Value, less
 
 Floats = NDArray[np.float64]
 
@@ -309,9 +309,7 @@ def _table(points: Sequence[Point], turnaround: Value) -> tuple[tuple[int, Value
     for group in groups:
         each = [v for p in group for v in (p.inward, p.outward)]
         mean = together([v for v in each if v.origin == "measured"])
-        seek = [max(float(t) - o, 1e-6) for t in (mean.value, mean.low, mean.high)]
-        distance = max(1, round(group[0].cylinders))
-        table.append((distance, measured(seek, mean.reads, "seek", "s")))
+        table.append((max(1, round(group[0].cylinders)), less(mean, o, 1e-6)))
     return tuple(table)
 
 

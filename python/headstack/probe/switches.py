@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import seek
-from .value import Value, measured
+from .value import Value, less
 
 #: How far the tracks of two heads may be apart, tracks.
 _IN_LINE = 2.0
@@ -53,9 +53,7 @@ def measure(
     for both in ([v for v in both if v.origin == "measured"] for both in done.values()):
         if not both:
             continue
-        found = seek.together(both)
-        times = [max(t - float(o.value), 0.0) for t in (found.value, found.low, found.high)]
-        by_head.append(measured(times, found.reads, "head switches", "s"))
+        by_head.append(less(seek.together(both), float(o.value)))
     if not by_head:
         return Switches((), None, single)
     # The pairs that are most nearly in line say what the switch alone takes.

@@ -62,6 +62,12 @@ def measured(triple: Iterable[float], reads: int, step: str, unit: str = "") -> 
     return Value(value, low, high, "measured", reads, step, unit)
 
 
+def less(value: Value, seconds: float, least: float = 0.0) -> Value:
+    """Return a measured value less a part that is known, but no less than the least one."""
+    triple = (max(float(x) - seconds, least) for x in (value.value, value.low, value.high))
+    return measured(triple, value.reads, value.step, value.unit)
+
+
 def exact(value: Any, step: str, reads: int = 0, unit: str = "") -> Value:
     """Return a measured value without an interval: a count."""
     return Value(value, value, value, "measured", reads, step, unit)

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import seek
 from .moves import Bisection, Place, centre, place_at
-from .value import Value, exact, measured
+from .value import Value, exact, less, measured
 
 #: Distances at which settling is measured, and the least number of them that tell it.
 _DISTANCES, _LEAST = 6, 2
@@ -73,12 +73,7 @@ class Writes(NamedTuple):
     def overheads(self, still_s: float, cached_s: float) -> dict[str, Value]:
         """Return overheads of writes, s: times without those of sector, link and host."""
         given = {"write_miss": (self.still, still_s), "write_hit": (self.cached, cached_s)}
-        found = {}
-        for key, (value, less) in given.items():
-            if value is not None:
-                times = [max(float(t) - less, 0.0) for t in (value.value, value.low, value.high)]
-                found[key] = measured(times, value.reads, value.step, "s")
-        return found
+        return {key: less(value, known) for key, (value, known) in given.items() if value}
 
     def text(self) -> list[str]:
         """Return what a person reads, line by line."""
@@ -199,10 +194,8 @@ def _settling(
         if not values[number]:
             continue
         write = seek.together(values[number])
-        found = sum(
-            s * float(v.value)
-            for s, v in zip((1, -1, -1, 1), (write, still, read, unmoved), strict=True)
-        )
+        moving = float(read.value) - float(unmoved.value)
+        found = float(write.value) - float(still.value) - moving
         room = sum(((float(v.high) - float(v.low)) / 2) ** 2 for v in (write, read)) ** 0.5
         extra.append(
             Value(found, found - room, found + room, "measured", write.reads, "writes", "s")
