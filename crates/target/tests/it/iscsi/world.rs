@@ -201,6 +201,9 @@ impl Case {
     fn of(seed: u64) -> Option<Case> {
         let world = World::of(seed, "").map_err(|e| println!("seed {seed}: {e}")).ok()?;
         let (spec, blocks) = (world.spec(), world.design.capacity_blocks());
+        if blocks < BLOCKS {
+            return None;
+        }
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("drawn.toml"), toml::to_string(spec).unwrap()).unwrap();
         let mut draw = SplitMix(!seed);
@@ -215,7 +218,7 @@ impl Case {
             "[workload]\nsynthetic = {{ n_requests = 1, rate = \"1/s\" }}\n[[system]]\nname = \"pair\"\ndrive = \"{}\"\n{pair}\n",
             folder.path().join("drawn.toml").display()
         ));
-        let first = draw.of(&[0, blocks / 2, blocks.saturating_sub(BLOCKS)]).min(blocks.saturating_sub(BLOCKS));
+        let first = draw.of(&[0, (blocks / 2).min(blocks - BLOCKS), blocks - BLOCKS]);
         let (shadow, loses) = (Shadow::default(), draw.one_in(2));
         Some(Case { seed, draw, shadow, may_fail, loses, first, folder, shelf, done: 0, lost: 0, sessions: 0 })
     }
