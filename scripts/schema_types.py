@@ -457,6 +457,11 @@ KINDS = {
 }
 
 
+def quoted(text: str) -> str:
+    """Return a text in the quotes that the formatter prefers."""
+    return repr(text) if '"' in text else json.dumps(text)
+
+
 def servers() -> str:
     """Return `headstack.servers`: the options of servers."""
     text = """from collections.abc import Sequence
@@ -473,9 +478,9 @@ class ServerOptions(TypedDict, total=False):
 """
     for name, kind, is_repeated, value, sentence in _bridge.call("server_options"):
         of = f"Sequence[{KINDS[kind]}]" if is_repeated else KINDS[kind]
-        pieces = textwrap.wrap(sentence, WIDTH - 14, drop_whitespace=False, break_on_hyphens=False)
-        lines = [of + " | None,", json.dumps(value) + ",", *map(json.dumps, pieces[:-1])]
-        lines = "".join(f"        {line}\n" for line in [*lines, json.dumps(pieces[-1]) + ","])
+        pieces = textwrap.wrap(sentence, WIDTH - 11, drop_whitespace=False, break_on_hyphens=False)
+        lines = [of + " | None,", json.dumps(value) + ",", *map(quoted, pieces[:-1])]
+        lines = "".join(f"        {line}\n" for line in [*lines, quoted(pieces[-1]) + ","])
         text += f"    {name.replace('-', '_')}: Annotated[\n{lines}    ]\n"
     return HEAD.format("Options of servers") + text
 

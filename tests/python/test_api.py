@@ -527,7 +527,7 @@ def test_the_package_lists_what_it_has():
         "prefix",
         "shipped",
     }
-    inside |= {"loads", "replications", "studies", "suggest", "warned"}
+    inside |= {"loads", "replications", "servers", "studies", "suggest", "warned"}
     found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
     assert found - inside == set(modules)
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import streaming_oracle as oracle
 
 from headstack import population
 from headstack.probe import sweep_fit
@@ -13,6 +12,28 @@ from headstack.studies.snowflakes import sets
 
 SEED, DRIVES, TRIALS = 11, 8, 10
 ADAPTIVE = (sets.DIAMONDS, sets.SPREAD, sets.ENTERPRISE)
+
+
+class Format:
+    """Sizes of zones, bands and tracks of a nominal drive with these densities (H, 2)."""
+
+    def __init__(self, spec, density):
+        g = spec["geometry"]
+        sector = {"512 B": 512, "4 KiB": 4096}[g["sector_size"]]
+        self.turn_s = 60.0 / float(g["rotation_speed"].split()[0])
+        zones, width = g["zones"], g["band_cylinders"]
+        nominal = np.array([z["sectors_per_track"] for z in zones])
+        wide = np.array([z["last_cylinder"] - z["first_cylinder"] + 1 for z in zones])
+        assert (wide % width == 0).all(), "whole bands only"
+        # After a track on the same surface, and after the last one of a band.
+        self.skew, self.switch = zones[0]["cylinder_skew"], zones[0]["track_skew"]
+        # The nearest integers, halves up.
+        per_track = np.floor(nominal[:, None] * density[None, :, 0] + 0.5).astype(np.int64)
+        self.tracks = np.floor(width * density[:, 1] + 0.5).astype(np.int64)
+        self.band_bytes = per_track * sector * self.tracks
+        self.cycle_bytes = self.band_bytes.sum(axis=1)
+        zone_bytes = self.cycle_bytes * (wide // width)
+        self.zone_start = np.concatenate([[0], np.cumsum(zone_bytes)])
 
 
 @pytest.fixture(
@@ -38,7 +59,7 @@ def distinct(drawn):
 def test_zone_edges_are_found_and_no_others(swept):
     drawn, _, found = swept
     for drive, f in enumerate(found):
-        true = oracle.Format(drawn.spec, drawn.densities[drive]).zone_start[1:-1] / sets.BLOCK
+        true = Format(drawn.spec, drawn.densities[drive]).zone_start[1:-1] / sets.BLOCK
         assert len(f.edges) == len(true), (drive, SEED)
         assert np.abs(np.array(f.edges) - true).max() < 3, (drive, SEED)
 
@@ -47,7 +68,7 @@ def test_heads_classes_and_cycles_are_found(swept):
     drawn, _, found = swept
     right = []
     for i in distinct(drawn):
-        form = oracle.Format(drawn.spec, drawn.densities[i])
+        form = Format(drawn.spec, drawn.densities[i])
         right += list(found[i].classes == drawn.classes[i] - drawn.classes[i].min())
         assert found[i].cycle_bytes == pytest.approx(form.cycle_bytes[0], rel=1e-4), (i, SEED)
         time = form.turn_s * (form.tracks * (1 + form.skew) + form.switch - form.skew)
