@@ -4,9 +4,9 @@
 #![no_main]
 
 use headstack_target::live::Live;
-use headstack_target::open::Options;
 use headstack_target::nbd::fuzzing::converse;
 use headstack_target::nbd::tls::{Mode, Tls, TlsOptions};
+use headstack_target::open::Options;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::path::Path;
