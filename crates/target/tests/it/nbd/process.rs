@@ -53,6 +53,18 @@ fn help_and_version_are_printed() {
     assert_eq!(said("--version"), version);
 }
 
+/// A link with the name of before serves iSCSI, at the protocol's port, which is in use here.
+#[test]
+fn a_link_with_the_name_of_before_serves_iscsi() {
+    let folder = folder();
+    let link = folder.path().join("headstack-iscsi");
+    std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
+    let _other = std::net::TcpListener::bind("127.0.0.1:3260");
+    let done = Command::new(link).arg(SMALL).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("iscsi address: got 127.0.0.1:3260"), "{said}");
+}
+
 #[test]
 fn the_exit_status_tells_wrong_input_from_what_the_system_refuses() {
     let folder = folder();
