@@ -1,9 +1,9 @@
 """Requests per second of NBD servers without service times, in turn, with the same client.
 
-`python benches/nbd.py [--program target/release/headstack-target] [--runs 3] [--seconds 2]` prints a
-table and one JSON document. Servers: `headstack-target --speed 0` (which simulates every request),
-nbdkit's memory plugin and nbd-server on a file in memory; client: fio's engine `nbd`, over a port
-of this machine. Those that are absent are left out. Figures are medians of the runs.
+`python benches/nbd.py [--program target/release/headstack-target] [--runs 3] [--seconds 2]` prints
+a table and one JSON document. Servers: `headstack-target --speed 0` (which simulates every
+request), nbdkit's memory plugin and nbd-server on a file in memory; client: fio's engine `nbd`,
+over a port of this machine. Those that are absent are left out. Figures are medians of the runs.
 """
 
 import argparse
