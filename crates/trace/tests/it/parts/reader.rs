@@ -291,6 +291,10 @@ fn fio_wait_is_read_both_ways() {
     let time = |wait: &str| good("fio-iolog", bytes, &with(&format!("wait = {wait:?}")))[0].0;
     assert_eq!(time("milliseconds-since-start"), 200_000_000);
     assert_eq!(time("microseconds-since-wait"), 200_000);
+    // Lines of version 3 have times of their own.
+    let third = |waits: &str| format!("fio version 3 iolog\n0 f add\n{waits}5 f read 0 512\n").into_bytes();
+    let read = |waits| good("fio-iolog", &third(waits), &ReadOptions::default());
+    assert_eq!(read("3 f wait 9\n"), read(""));
 }
 
 #[test]
