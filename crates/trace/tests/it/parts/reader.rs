@@ -294,7 +294,7 @@ fn fio_wait_is_read_both_ways() {
     // Lines of version 3 have times of their own.
     let third = |waits: &str| format!("fio version 3 iolog\n0 f add\n{waits}5 f read 0 512\n").into_bytes();
     let read = |waits| good("fio-iolog", &third(waits), &ReadOptions::default());
-    assert_eq!(read("3 f wait 9\n"), read(""));
+    assert_eq!(read("3 f wait\n"), read(""));
 }
 
 #[test]
