@@ -55,8 +55,8 @@ fn raised(e: TargetError) -> PyErr {
 #[pyfunction]
 pub fn server_options() -> Vec<(&'static str, &'static str, bool, &'static str, &'static str)> {
     let each = |o: &'static Declared| {
-        let (kind, again) = o.kind();
-        (o.name, kind, again, o.value().unwrap_or_default(), o.help)
+        let (kind, again, value) = o.form();
+        (o.name, kind, again, value, o.help)
     };
     let others = ["nbd", "iscsi", "drives", "exit-with-parent"];
     OPTIONS.iter().filter(|o| !others.contains(&o.name)).map(each).collect()

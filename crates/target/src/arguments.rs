@@ -313,32 +313,23 @@ fn number<T: std::str::FromStr>(name: &str, text: &str, need: &str) -> Result<T,
 }
 
 impl Declared {
-    /// What its value is called; `None` if it takes none.
-    pub fn value(&self) -> Option<&'static str> {
+    /// What it takes, in a word, whether it may be given again, and what its value is called.
+    pub fn form(&self) -> (&'static str, bool, &'static str) {
         match self.set {
-            Flag(_) => None,
-            Text(value, _) | Texts(value, _) | Path(value, _) | Paths(value, _) => Some(value),
-            Number(value, _) | Whole(value, _) | Wholes(value, _) => Some(value),
-        }
-    }
-
-    /// What it takes, in a word, and whether it may be given again.
-    pub fn kind(&self) -> (&'static str, bool) {
-        match self.set {
-            Flag(_) => ("flag", false),
-            Text(..) => ("text", false),
-            Texts(..) => ("text", true),
-            Path(..) => ("path", false),
-            Paths(..) => ("path", true),
-            Number(..) => ("number", false),
-            Whole(..) => ("whole", false),
-            Wholes(..) => ("whole", true),
+            Flag(_) => ("flag", false, ""),
+            Text(value, _) => ("text", false, value),
+            Texts(value, _) => ("text", true, value),
+            Path(value, _) => ("path", false, value),
+            Paths(value, _) => ("path", true, value),
+            Number(value, _) => ("number", false, value),
+            Whole(value, _) => ("whole", false, value),
+            Wholes(value, _) => ("whole", true, value),
         }
     }
 
     /// Its lines of the help.
     fn lines(&self) -> String {
-        let head = format!("--{} {}", self.name, self.value().unwrap_or_default());
+        let head = format!("--{} {}", self.name, self.form().2);
         let (mut lines, mut line) = (String::new(), format!("  {head:<26}"));
         for word in self.help.split(' ') {
             if line.len() + 1 + word.len() > 118 {

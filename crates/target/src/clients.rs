@@ -16,9 +16,9 @@
 
 use crate::front_end::{EventFlags, Watch};
 use crate::socket::{Listener, Socket};
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -98,6 +98,35 @@ pub fn append(buffer: &mut BytesMut, bytes: &[u8], most: usize) {
         *buffer = grown;
     }
     buffer.extend_from_slice(bytes);
+}
+
+/// Whether a socket has to be tried again later.
+pub fn is_later(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Writes what a socket takes; true if some is left.
+///
+/// # Errors
+/// The client has left.
+pub fn drain(socket: &mut impl Write, output: &mut BytesMut) -> io::Result<bool> {
+    while !output.is_empty() {
+        match socket.write(output) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => output.advance(n),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}
+
+/// Buffers that are empty take no memory.
+pub fn release<const N: usize>(buffers: [&mut BytesMut; N]) {
+    for buffer in buffers.into_iter().filter(|buffer| buffer.is_empty()) {
+        *buffer = BytesMut::new();
+    }
 }
 
 /// What a front end knows of a client, and does for it.

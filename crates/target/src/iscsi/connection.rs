@@ -1,15 +1,15 @@
 //! One connection from its first byte to its last. It reads and writes whatever is given as a socket.
 
-use crate::clients::{append, Connection as _, Work, REQUEST_WORK};
+use crate::clients::{append, drain, is_later, release, Connection as _, Work, REQUEST_WORK};
 use crate::iscsi::login::{Admission, Login, Next, Place};
 use crate::iscsi::parameters::MOST_RECEIVED;
 use crate::iscsi::pdu::{self, reason, Digests, Taken};
 use crate::iscsi::session::Session;
 use crate::iscsi::shelf::Shelf;
 use crate::live::Live;
-use bytes::{Buf, BytesMut};
+use bytes::BytesMut;
 use headstack_scsi::attention::Nexus;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 
 /// Bytes of a unit that are kept: header, additional headers, data, digests.
 const MOST_INPUT: usize = MOST_RECEIVED + 2048;
@@ -183,16 +183,7 @@ impl Connection {
             session.replies().fill(&mut self.output, live, work.to_send(share))?;
             work.did(self.output.len());
         }
-        while !self.output.is_empty() {
-            match socket.write(&self.output) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(n) => self.output.advance(n),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(false)
+        drain(socket, &mut self.output)
     }
 }
 
@@ -227,7 +218,7 @@ impl crate::clients::Connection for Connection {
                 append(&mut self.input, &buffer[..n], MOST_INPUT);
                 Ok(n == buffer.len())
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            Err(e) if is_later(&e) => Ok(false),
             Err(e) => Err(e),
         }
     }
@@ -237,11 +228,7 @@ impl crate::clients::Connection for Connection {
     }
 
     fn release(&mut self) {
-        for buffer in [&mut self.input, &mut self.output] {
-            if buffer.is_empty() {
-                *buffer = BytesMut::new();
-            }
-        }
+        release([&mut self.input, &mut self.output]);
     }
 
     fn is_over(&self) -> bool {

@@ -1,7 +1,7 @@
 //! One client from its first byte to its last: handshake, encryption, requests and replies. It reads and writes
 //! whatever is given as a socket, and takes little memory, whatever the client does.
 
-use crate::clients::{append, Connection as _, Work, REQUEST_WORK};
+use crate::clients::{append, drain, is_later, release, Connection as _, Work, REQUEST_WORK};
 use crate::content::Content;
 use crate::live::Live;
 use crate::nbd::handshake::{Handshake, Next, LONGEST_OPTION};
@@ -281,11 +281,7 @@ impl crate::clients::Connection for Connection {
     }
 
     fn release(&mut self) {
-        for buffer in [&mut self.input, &mut self.output, &mut self.plain] {
-            if buffer.is_empty() {
-                *buffer = BytesMut::new();
-            }
-        }
+        release([&mut self.input, &mut self.output, &mut self.plain]);
     }
 
     fn is_over(&self) -> bool {
@@ -313,11 +309,6 @@ impl crate::clients::Connection for Connection {
     }
 }
 
-/// Whether a socket has to be tried again later.
-fn is_later(e: &io::Error) -> bool {
-    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
 /// Adds to `input` what these bytes say; true if nothing more will come.
 fn decrypt(encryption: &mut ServerConnection, mut bytes: &[u8], input: &mut BytesMut) -> io::Result<bool> {
     let mut is_last = false;
@@ -333,18 +324,4 @@ fn decrypt(encryption: &mut ServerConnection, mut bytes: &[u8], input: &mut Byte
         }
     }
     Ok(is_last)
-}
-
-/// Writes what a socket takes; true if some is left.
-fn drain(socket: &mut impl Write, output: &mut BytesMut) -> io::Result<bool> {
-    while !output.is_empty() {
-        match socket.write(output) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(n) => output.advance(n),
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(true),
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(false)
 }
