@@ -33,7 +33,16 @@ AGED_RATE = 205
 
 def bench_binary() -> Path:
     """Build the measuring program."""
-    command = ["cargo", "build", "--release", "-q", "-p", "headstack-array", "--example", "bench"]
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "-q",
+        "-p",
+        "headstack-experiment",
+        "--example",
+        "bench",
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "examples" / "bench"
