@@ -580,6 +580,7 @@ impl Tree {
 
     /// The node of the next event at the present time, at which there is one, after an event of `node`: what happens below
     /// a node is finished before what happens above it.
+    #[inline]
     fn next_now(&self, node: u32) -> u32 {
         let order = &self.flow.order;
         let first = order.first();

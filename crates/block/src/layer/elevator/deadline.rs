@@ -63,7 +63,7 @@ impl Elevator for Deadline {
             }
         };
         self.batch += 1;
-        self.next = self.waiting.take(slot);
+        self.next = self.waiting.remove(slot).and_then(|(.., behind)| behind);
         Some(slot)
     }
 

@@ -197,14 +197,10 @@ impl Sorted {
         Some((p, behind))
     }
 
-    /// Removes a request; returns its direction and address.
-    pub fn remove(&mut self, slot: u32) -> Option<(usize, u64)> {
-        self.leave(slot).map(|(p, _)| (p.direction, p.lba))
-    }
-
-    /// Removes a request; returns its successor.
-    pub fn take(&mut self, slot: u32) -> Option<u32> {
-        self.leave(slot)?.1
+    /// Removes a request; returns its direction and address, and its successor.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) -> Option<(usize, u64, Option<u32>)> {
+        self.leave(slot).map(|(p, behind)| (p.direction, p.lba, behind))
     }
 
     /// A request has a new address; its deadline stays.

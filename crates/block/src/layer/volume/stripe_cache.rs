@@ -98,7 +98,7 @@ struct Todo {
 /// The rows that have writes or were used last, by their first block on the members.
 pub(crate) struct StripeCache {
     parity: Parity,
-    runs: BTreeMap<u64, Run>,
+    runs: BTreeMap<u64, Box<Run>>,
     /// Blocks of a member in all runs, and how many are kept. Without any, writes join only where units cannot be read.
     blocks: u64,
     most: u64,
@@ -268,7 +268,7 @@ impl StripeCache {
             let end = self.runs.range(at..to).next().map_or(to, |r| *r.0);
             let run = self.runs.entry(at).or_insert_with(|| {
                 self.blocks += end - at;
-                Run { end, parity: s.parity as u32, units: vec![0; self.parity.n as usize], ..Run::default() }
+                Box::new(Run { end, parity: s.parity as u32, units: vec![0; self.parity.n as usize], ..Run::default() })
             });
             if let Some(used) = run.idle.take() {
                 self.idle.remove(&(used, at));
@@ -508,7 +508,7 @@ impl Volume {
             };
             ops.iter().filter_map(asked).collect()
         };
-        let served = cache.runs.get(&io.lba).map(of).unwrap_or_default();
+        let served = cache.runs.get(&io.lba).map(|run| of(run)).unwrap_or_default();
         let through = served.iter().any(|r| r.command == Command::WriteThrough);
         let own = Request {
             id: 0,
