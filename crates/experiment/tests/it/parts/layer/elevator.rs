@@ -28,18 +28,40 @@ fn order(elevator: &mut dyn Elevator, arrivals: &str, now: Time) -> String {
 }
 
 #[test]
-fn both_deadline_elevators_by_hand() {
+fn deadline_elevators_by_hand() {
     let arrivals = "R50 R10 W20 R30 R70 W60 R90 R80 W5";
-    for (batch, starved, deadline, mq) in [
-        (2, 2, "R50 R70 R80 R90 W20 W60 R10 R30 W5", "W5 W20 R10 R30 R50 R70 W60 R80 R90"),
-        (2, 1, "R50 R70 W20 W60 R10 R30 W5 R90 R80", "W5 W20 R10 R30 W60 R50 R70 R80 R90"),
-        (16, 2, "R50 R70 R80 R90 R10 R30 W20 W60 W5", "W5 W20 W60 R10 R30 R50 R70 R80 R90"),
+    // In advance, reads go on at 80 after a batch of writes, as in Linux 6.1.
+    for (batch, starved, deadline, mq, in_advance) in [
+        (
+            2,
+            2,
+            "R50 R70 R80 R90 W20 W60 R10 R30 W5",
+            "W5 W20 R10 R30 R50 R70 W60 R80 R90",
+            "R50 R70 R80 R90 W20 W60 R10 R30 W5",
+        ),
+        (
+            2,
+            1,
+            "R50 R70 W20 W60 R10 R30 W5 R90 R80",
+            "W5 W20 R10 R30 W60 R50 R70 R80 R90",
+            "R50 R70 W20 W60 R80 R90 W5 R10 R30",
+        ),
+        (
+            16,
+            2,
+            "R50 R70 R80 R90 R10 R30 W20 W60 W5",
+            "W5 W20 W60 R10 R30 R50 R70 R80 R90",
+            "R50 R70 R80 R90 R10 R30 W20 W60 W5",
+        ),
     ] {
         let text = format!("fifo_batch = {batch}\nwrites_starved = {starved}");
-        for (name, want) in [("deadline", deadline), ("mq-deadline", mq)] {
-            let mut elevator = build(name, &text);
+        let known = "\nin_advance = true";
+        for (name, more, want) in
+            [("deadline", "", deadline), ("mq-deadline", "", mq), ("mq-deadline", known, in_advance)]
+        {
+            let mut elevator = build(name, &format!("{text}{more}"));
             let got = order(&mut *elevator, arrivals, Time::ZERO);
-            assert_eq!(got, want, "{name}, {text}");
+            assert_eq!(got, want, "{name}, {text}{more}");
         }
     }
     assert_eq!(order(&mut *build("none", ""), arrivals, Time::ZERO), arrivals);
