@@ -16,15 +16,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_INSTALL := $(PIP) install -q --no-compile
 # Servers and probes are built once something needs them, and from then on.
 PARTS = $(if $(wildcard $(VENV)/.live),,--no-default-features)
-CHECKED := --release --config .cargo/checked.toml
 # Output of what runs side by side is printed when each part ends.
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 # Each program of Rust tests ends after so many seconds; tests of Python have limits of their own (pyproject.toml). In
 # the foreground, so that Ctrl-C reaches it.
-LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 $(1)"')
+LIMIT = $(if $(shell command -v timeout),--config 'target."cfg(unix)".runner="timeout --foreground -k 10 600"')
 
-.PHONY: wheel release demo test test-all test-rust test-python test-python-checked bench lint format schema-types docs mutants install live clean
+.PHONY: wheel release demo test test-all test-rust test-python bench lint format schema-types docs mutants install live clean
 
 demo: install
 	$(BIN)/headstack run examples/demo.toml --out out/demo --force
@@ -35,15 +34,11 @@ test: $(VENV)/.test live
 	@echo "tests of Rust and of Python run side by side; each prints when it ends"
 	@$(MAKE) --no-print-directory -k -j2 $(APART) test-rust test-python
 
-test-all: export HEADSTACK_THOROUGH ?= 8
 test-all: $(VENV)/.test $(VENV)/.lint live
-	env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test $(CHECKED) $(call LIMIT,3600) --workspace
-	$(BIN)/maturin develop -q --skip-install $(CHECKED)
-	$(BIN)/python -m pytest -m "not quiet" -n 2 --dist loadfile --timeout 3600; others=$$?; \
-		$(BIN)/python -m pytest -m quiet --timeout 3600 && exit $$others
+	@env -u MAKEFLAGS scripts/test_all.sh
 
 test-rust:
-	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(call LIMIT,600) --workspace --tests $(if $(RUST_TESTS),-- $(RUST_TESTS))
+	@env -u MAKEFLAGS RUSTC_WRAPPER=$(CURDIR)/scripts/rustc_tests.sh cargo test -q --release $(LIMIT) --workspace --tests $(if $(RUST_TESTS),-- $(RUST_TESTS))
 
 test-python:
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)

@@ -54,7 +54,7 @@ class Case:
         threads: of fio, each with one request at a time.
         reads: the share of reads.
         retake: share of the places promised to a woken thread that another one takes.
-        model: the elevator of the simulation, if it is another one.
+        in_advance: of the simulated `mq-deadline`, as in Linux 5.14 to 6.4.
         low_latency: of `bfq`.
 
     """
@@ -65,7 +65,7 @@ class Case:
     threads: int
     reads: float = 1.0
     retake: float = 0.3
-    model: str = ""
+    in_advance: bool = True
     low_latency: bool = True
 
     @property
@@ -194,7 +194,7 @@ def simulated(
     """Run a case in the simulation."""
     queue = {
         "name": "host-queue",
-        "elevator": case.model or case.elevator,
+        "elevator": case.elevator,
         "places": "blk-mq",
         "nr_requests": case.places,
         "depth": case.depth,
@@ -204,6 +204,8 @@ def simulated(
     }
     if case.elevator == "bfq":
         queue["elevator_parameters"] = {"low_latency": case.low_latency}
+    if case.elevator == "mq-deadline":
+        queue["elevator_parameters"] = {"in_advance": case.in_advance}
     requests = {
         "reads": case.reads,
         "size": "4 KiB",
@@ -282,9 +284,7 @@ def simulate_changes(late: float, seeds: int = 5) -> list[float]:
 CASES = [
     *(Case("none", 32, 32, threads) for threads in (1, 2, 4, 8, 16, 32)),
     *(Case("mq-deadline", 64, depth, 64) for depth in (1, 4, 8, 32)),
-    # Until Linux 6.4 mq-deadline has the next request of a batch in advance, as deadline.
-    Case("mq-deadline", 64, 8, 64, reads=0.7, model="deadline"),
-    Case("mq-deadline", 64, 32, 64, reads=0.7, model="deadline"),
+    *(Case("mq-deadline", 64, depth, 64, reads=0.7) for depth in (8, 32)),
     Case("none", 64, 32, 64, reads=0.7),
     *(Case("bfq", 64, 8, threads, low_latency=False) for threads in (4, 64)),
     Case("bfq", 64, 8, 64),

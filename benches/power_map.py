@@ -94,7 +94,7 @@ class Meter(threading.Thread):
 
 def case(depth: int, places: int) -> block_layer.Case:
     """Return the load with these settings."""
-    return block_layer.Case("mq-deadline", places, depth, THREADS, model="mq-deadline")
+    return block_layer.Case("mq-deadline", places, depth, THREADS, in_advance=False)
 
 
 def measure(depth: int) -> tuple[list[Point], list[float]]:

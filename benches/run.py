@@ -33,7 +33,8 @@ AGED_RATE = 205
 
 def bench_binary() -> Path:
     """Build the measuring program."""
-    command = ["cargo", "build", "--release", "-q", "-p", "headstack-array", "--example", "bench"]
+    package = ["-p", "headstack-experiment", "--example", "bench"]
+    command = ["cargo", "build", "--release", "-q", *package]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "examples" / "bench"

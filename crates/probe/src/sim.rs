@@ -8,9 +8,9 @@
 use crate::batch::{Answers, Batch, Issuer, Status};
 use crate::lateness::{exponential, Lateness, USUAL_NS};
 use crate::{hashed, Described, Kind, Options, ProbeError, Target};
-use headstack_array::{load_drive, Inputs};
 use headstack_drive::{Command, Completion, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec};
 use headstack_engine::random::stream;
+use headstack_experiment::{load_drive, Inputs};
 use headstack_schema::SpecError;
 use headstack_units::{Lba, Time, Turn};
 use rand_xoshiro::rand_core::RngCore;

@@ -3,7 +3,6 @@
 use crate::errors::{config, json, raise, trace};
 use crate::registries::{inputs, models};
 use crate::run::sources;
-use headstack_array::RunError;
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::layout::{Layout, Place};
@@ -13,6 +12,7 @@ use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
 use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
+use headstack_experiment::RunError;
 use headstack_schema::{Field, Registered, Registry};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
@@ -189,7 +189,7 @@ pub fn plugins() -> PyResult<String> {
     let lists = inputs(Vec::new());
     let models = &lists.models;
     let imports = headstack_disksim::checks::CHECKS.iter().copied();
-    let warnings: Vec<_> = headstack_array::warnings::list().into_iter().chain(imports).collect();
+    let warnings: Vec<_> = headstack_experiment::warnings::list().into_iter().chain(imports).collect();
     serde_json::to_string(&json!({
         "capping": list(&lists.policies),
         "cleaning": list(&models.cleaning),
@@ -223,7 +223,7 @@ pub fn schema(of_experiments: bool) -> PyResult<String> {
 /// What is wrong with a TOML file, an experiment or a drive.
 #[pyfunction]
 pub fn check_file(py: Python<'_>, file: PathBuf, drive_dirs: Vec<PathBuf>) -> PyResult<String> {
-    let found = py.detach(|| headstack_array::check_file(&file, &inputs(drive_dirs)));
+    let found = py.detach(|| headstack_experiment::check_file(&file, &inputs(drive_dirs)));
     let told = |error: &RunError| {
         let of_file = match error {
             RunError::Input(e) => Some(e),
@@ -358,7 +358,7 @@ fn compare(
     let spec = match pair.parameters.extension().is_some_and(|e| e == "toml") {
         true => {
             let path = pair.parameters.to_string_lossy();
-            match headstack_array::load_drive(&path, Path::new(""), &inputs(Vec::new())) {
+            match headstack_experiment::load_drive(&path, Path::new(""), &inputs(Vec::new())) {
                 Ok(spec) => spec,
                 Err(e) => return unusable(&pair.parameters, e.to_string()),
             }

@@ -2,8 +2,8 @@
 
 use crate::errors::{config, raise};
 use crate::wait::{no_result, no_thread};
-use headstack_array::change::Change;
 use headstack_schema::Parameter;
+use headstack_sim::change::Change;
 use headstack_target::arguments::{self, Asked, Declared, OPTIONS};
 use headstack_target::control::Handle;
 use headstack_target::emulate::{Emulation, Served};

@@ -1,7 +1,7 @@
 //! Errors of the core as the exceptions of `headstack.errors`, which is their one home.
 
-use headstack_array::RunError;
 use headstack_engine::SpecError;
+use headstack_experiment::RunError;
 use headstack_trace::TraceError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;

@@ -1,7 +1,7 @@
 //! What drives, systems and traces can name: the one home of these lists in the package.
 
-use headstack_array::Inputs;
 use headstack_drive::Models;
+use headstack_experiment::Inputs;
 use std::path::PathBuf;
 
 /// The inputs of a run, with all lists; drives are searched in these folders.

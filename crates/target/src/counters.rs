@@ -4,7 +4,7 @@ use crate::devices::Ended;
 use crate::history::Torn;
 use crate::live::Access;
 use hdrhistogram::Histogram;
-use headstack_array::layer::ErrorKind;
+use headstack_block::layer::ErrorKind;
 use headstack_drive::Command;
 use headstack_units::Time;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The simulated devices: the very layers and drives of a simulation, driven by requests as they come.
 
-use headstack_array::layer::{ErrorKind, LayerCompletion};
-use headstack_array::LiveSystem;
+use headstack_block::layer::{ErrorKind, LayerCompletion};
 use headstack_drive::{Command, DriveRequest, Hint};
+use headstack_experiment::LiveSystem;
 use headstack_units::{Lba, Time};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -6,11 +6,11 @@
 use crate::energy::SAMPLE;
 use crate::live::Live;
 use crate::metrics;
-use headstack_array::change::Change;
-use headstack_array::layer::{FaultState, Setting};
-use headstack_array::live::View;
+use headstack_block::layer::{FaultState, Setting};
 use headstack_drive::{Heeded, Setting as DriveSetting};
+use headstack_experiment::live::View;
 use headstack_schema::Parameter;
+use headstack_sim::change::Change;
 use headstack_units::Span;
 use std::fmt::Write as _;
 
@@ -354,7 +354,7 @@ fn health(live: &mut Live, device: usize) -> Option<String> {
 }
 
 /// The sense data of an error, as a SCSI drive reports it.
-fn sense(error: &headstack_array::layer::ErrorKind) -> String {
+fn sense(error: &headstack_block::layer::ErrorKind) -> String {
     error
         .sense()
         .map_or(String::new(), |(key, code, qualifier)| format!(", sense {key:x}h/{code:02x}h/{qualifier:02x}h"))

@@ -12,7 +12,7 @@
 //! A device that is one drive of a kind that [`headstack_drive::depopulation`] supports, without zones. Whether firmware writes
 //! in this order has not been published.
 
-use headstack_array::Exchange;
+use headstack_experiment::Exchange;
 use std::collections::BTreeSet;
 
 /// Bytes that are written at once. Between two pieces the drive loses about a turn: 1 % of the time.

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, Required, TypeAlias, TypedDict
 
-from headstack.schema.models import BfqParameters, DeadlineParameters, RangesParameters
+from headstack.schema.models import (
+    BfqParameters,
+    DeadlineParameters,
+    MqDeadlineParameters,
+    RangesParameters,
+)
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, Size
 from headstack.schema.words import ElevatorName, Layout, ReadPolicy
 
@@ -223,7 +228,9 @@ class LayerHostQueue(TypedDict, total=False):
     elevator: ElevatorName
     """The order in which requests are dispatched. Default: "mq-deadline"."""
 
-    elevator_parameters: DeadlineParameters | RangesParameters | BfqParameters
+    elevator_parameters: (
+        DeadlineParameters | MqDeadlineParameters | RangesParameters | BfqParameters
+    )
     """Parameters of the elevator."""
 
     places: Literal["legacy", "blk-mq"]

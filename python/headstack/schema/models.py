@@ -167,6 +167,31 @@ class DeadlineParameters(TypedDict, total=False):
     """Batches of reads before one of writes. Default: 2."""
 
 
+class MqDeadlineParameters(TypedDict, total=False):
+    """Parameters of `mq-deadline`."""
+
+    read_expire: LengthOfTime
+    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "500 ms".
+    """
+
+    write_expire: LengthOfTime
+    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "5 s".
+    """
+
+    fifo_batch: int
+    """Requests of one batch. Default: 16."""
+
+    writes_starved: int
+    """Batches of reads before one of writes. Default: 2."""
+
+    in_advance: bool
+    """Whether the next request of a batch is known when the one before is taken, as in Linux 5.14
+    to 6.4. Default: false.
+    """
+
+
 class RangesParameters(TypedDict, total=False):
     """Parameters of `ranges`."""
 

@@ -12,6 +12,7 @@ from headstack.schema.models import (
     DeadlineParameters,
     DeadlineSptfParameters,
     DepthAgedSptfParameters,
+    MqDeadlineParameters,
     RangesParameters,
     SatfParameters,
     VscanParameters,
@@ -426,7 +427,9 @@ class Change(TypedDict, total=False):
     elevator: ElevatorName
     """Host queue: name of another elevator."""
 
-    elevator_parameters: DeadlineParameters | RangesParameters | BfqParameters
+    elevator_parameters: (
+        DeadlineParameters | MqDeadlineParameters | RangesParameters | BfqParameters
+    )
     """Parameters of the elevator."""
 
     member_gone: int

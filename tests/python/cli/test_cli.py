@@ -455,7 +455,7 @@ def test_tables_in_pipes_are_those_of_terminals(monkeypatch):
 
 
 def rust_example(name):
-    """Build an example of the crate `array`; return its path."""
+    """Build an example of the crate `experiment`; return its path."""
     # As `cargo test` builds it, which has done so already or is about to: nothing is built twice.
     command = ["cargo", "build", "--release", "--config", ".cargo/checked.toml"]
     command += ["--offline", "--workspace"]

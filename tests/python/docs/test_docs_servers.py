@@ -25,7 +25,7 @@ from conftest import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
-NAMES = ("emulation", "nbd", "iscsi", "capd", "database-on-a-drive")
+NAMES = ("emulation", "capd", "database-on-a-drive")
 BLOCK = re.compile(r"^```(\w+)(?: (\w+)=(\S+))?\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
 SERVER = re.compile(r"headstack(-nbd|-iscsi| emulate) [^\n]*[^&]\Z")
 

@@ -17,7 +17,7 @@ import headstack
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
 
-PAGE = (ROOT / "docs/guide/nbd.md").read_text("utf-8")
+PAGE = (ROOT / "docs/guide/emulation.md").read_text("utf-8")
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
 
 
@@ -33,7 +33,7 @@ def gone(path: Path) -> bool:
 
 @pytest.mark.needs("nbdinfo")
 def test_the_fixture_of_the_guide(tmp_path):
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(r"^```python\n([^`]*@pytest.*?)^```", PAGE, re.M | re.S)
     (tmp_path / "test_mine.py").write_text(code)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path,

@@ -117,7 +117,7 @@ def test_limits_do_what_a_simulation_says(tmp_path):
     """Two of 32 threads have the limit of 50 ms.
 
     Rates within 10 %; means and 99th percentiles of both classes within 15 %, as is asked of the
-    simulated drive against the measured one. The numbers of one run are in docs/guide/iscsi.md.
+    simulated drive against the measured one. The numbers of one run are in docs/guide/emulation.md.
     """
     files = booted(
         limited(tmp_path),

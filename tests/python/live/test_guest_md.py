@@ -29,7 +29,8 @@ def test_members_get_the_same_requests(level):
 def test_writes_in_order_read_what_is_not_in_the_stripe_cache(members, kib):
     """One after another the members get exactly as many requests, and those of each are md's.
 
-    `raid5_writes_in_order_cost_what_md_measures` of crates/array has the numbers of each member.
+    `raid5_writes_in_order_cost_what_md_measures` of
+    crates/experiment has the numbers of each member.
     """
     one = md_in_order.LOADS[:1]
     (real,) = md_in_order.measure(members, kib, one)

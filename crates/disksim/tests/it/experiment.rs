@@ -1,7 +1,7 @@
 //! Whole parameter files as experiments: the conversion of each part, and runs of the experiments.
 
-use headstack_array::{run, Inputs, RunOptions, SystemResult};
 use headstack_disksim::{import_experiment, parse, MemoryLoader, Sources, SystemImport};
+use headstack_experiment::{run, Inputs, RunOptions, SystemResult};
 use serde_json::{json, Value};
 use std::path::Path;
 

@@ -11,7 +11,7 @@
 
 use crate::live::Live;
 use crate::remake::{Progress, Remake};
-use headstack_array::layer::{Becomes, FailedZone, Setting};
+use headstack_block::layer::{Becomes, FailedZone, Setting};
 use headstack_drive::layout::{self, Place};
 use headstack_drive::parallelism::Dash;
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};

@@ -5,7 +5,7 @@ use crate::iscsi::elements::{self, Elements};
 use crate::iscsi::room::Room;
 use crate::live::{Access, Done, Failure, Live, Ticket};
 use bytes::Bytes;
-use headstack_array::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
+use headstack_block::layer::{DriveFacts, ErrorKind, FaultSigns, Setting};
 use headstack_drive::zoned::{self, ReportingOptions, ZoneAction, ZoneCondition, ZoneDescriptor, ZoneId};
 use headstack_drive::{Command, Heeded, Hint, Setting as DriveSetting};
 use headstack_scsi::cdb::Cdb;

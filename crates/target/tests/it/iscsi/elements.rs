@@ -1,7 +1,7 @@
 //! Heads that are removed while the drive works, and taken back: capacity, sense data, health, time.
 
 use crate::iscsi::initiator::{options, sixteen, ten, Initiator, Server};
-use headstack_array::layer::{Bad, Fails, Setting};
+use headstack_block::layer::{Bad, Fails, Setting};
 use headstack_target::iscsi::server;
 use headstack_target::power::{Afterwards, PowerLosses};
 

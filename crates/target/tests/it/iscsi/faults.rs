@@ -1,7 +1,7 @@
 //! Faults on purpose as a SCSI drive tells them, and commands that are aborted.
 
 use crate::iscsi::initiator::{header, options, ten, Initiator, Server, Unit};
-use headstack_array::layer::{Bad, Busy, Fails, Setting, Stuck, Weak};
+use headstack_block::layer::{Bad, Busy, Fails, Setting, Stuck, Weak};
 use headstack_target::iscsi::server;
 use headstack_units::Span;
 

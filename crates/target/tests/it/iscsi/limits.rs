@@ -1,7 +1,7 @@
 //! Duration limits as initiators see them: pages, bits of commands, sense data and statistics.
 
 use crate::iscsi::initiator::{sixteen, toml, Answer, Initiator, Server};
-use headstack_array::layer::Setting;
+use headstack_block::layer::Setting;
 use headstack_drive::{DurationLimit, Heeded, LimitsSpec, Setting as DriveSetting};
 use headstack_units::Span;
 

@@ -1,7 +1,7 @@
 //! A host-managed drive, and faults: the sense data that an initiator gets.
 
 use crate::iscsi::initiator::{options, sixteen, ten, toml, Initiator, Server, SMALL};
-use headstack_array::layer::{Bad, Becomes, FailedZone, Fails, Setting};
+use headstack_block::layer::{Bad, Becomes, FailedZone, Fails, Setting};
 use headstack_drive::zoned::{ZoneCondition, ZoneDescriptor, ZoneType};
 use headstack_scsi::commands::zones::ZoneList;
 use headstack_target::iscsi::server;

@@ -1,9 +1,9 @@
 //! Faults and losses of power, as a client sees them. Times are simulated; nothing waits.
 
 use crate::nbd::client::{folder, options, Client, Server, DRIVES, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
-use headstack_array::change::Change;
-use headstack_array::layer::{Setting, Slow};
+use headstack_block::layer::{Setting, Slow};
 use headstack_schema::Parameter;
+use headstack_sim::change::Change;
 use headstack_target::history::Torn;
 use headstack_target::live::Live;
 use headstack_target::power::Afterwards;

@@ -1,8 +1,8 @@
 //! Times are those of the simulated drive.
 
 use crate::nbd::client::{folder, options, Server, FLUSH};
-use headstack_array::{live_system, Inputs};
 use headstack_drive::{Command, Hint};
+use headstack_experiment::{live_system, Inputs};
 use headstack_schema::read_table;
 use headstack_target::devices::{Asked, Bytes, Devices};
 use headstack_testkit::XorShift;

@@ -1,0 +1,148 @@
+//! Elevators: the order in which a host queue dispatches requests to the layer below.
+//!
+//! # Contract
+//! - Every request that was added is taken exactly once, or leaves by [`Elevator::absorb`].
+//! - [`Elevator::take`] returns a request whenever one waits, unless the elevator keeps the device idle for one that is to
+//!   come: then until a request that was taken ends, one is added, or the time of [`Elevator::resumes_at`] comes.
+//! - A request is identified by its slot. A slot is used again only after its request has ended.
+//! - The same calls give the same order.
+//!
+//! To add one: write `crates/block/src/layer/elevator/NAME.rs` with a function `entry`, add `NAME` to the list. A program
+//! adds its own in the inputs of a run.
+
+#[doc(hidden)]
+pub mod sorted;
+
+use crate::entry::{effective, registered, About};
+use headstack_drive::spec::Params;
+use headstack_schema::{read_table, Registry, SpecError, Table};
+use headstack_units::{Span, Time};
+
+/// A waiting request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queued {
+    /// The slot that identifies it.
+    pub slot: u32,
+    /// Whether it is a write.
+    pub write: bool,
+    /// First 512-byte block.
+    pub lba: u64,
+    /// Number of 512-byte blocks.
+    pub blocks: u64,
+    /// Whether a process waits for it: reads, and writes that are not left to the host.
+    pub sync: bool,
+    /// The process that submitted it, or [`ANYONE`](super::ANYONE).
+    pub submitter: u32,
+}
+
+impl Queued {
+    /// Its last block.
+    pub fn last(&self) -> u64 {
+        self.lba + self.blocks.saturating_sub(1)
+    }
+}
+
+/// The order in which waiting requests are dispatched.
+pub trait Elevator: Send {
+    /// A request begins to wait at `now`.
+    fn add(&mut self, now: Time, request: &Queued);
+    /// Removes and returns the request to dispatch at `now`; `None` if none waits, or the device is kept idle.
+    fn take(&mut self, now: Time) -> Option<u32>;
+    /// Until when the device is kept idle for a request that is to come; [`Time::NEVER`] if it is not.
+    fn resumes_at(&self) -> Time {
+        Time::NEVER
+    }
+    /// A waiting request has grown at its front; `request` has its new address and length.
+    fn resort(&mut self, request: &Queued);
+    /// A waiting request has grown at its back; `request` has its new length.
+    fn grown(&mut self, _request: &Queued) {}
+    /// Request `gone` was merged into `survivor`, which keeps the earlier deadline of the two.
+    fn absorb(&mut self, survivor: u32, gone: u32);
+    /// A request that was taken has completed at `now`.
+    fn ended(&mut self, _now: Time, _slot: u32) {}
+    /// Whether two requests may be merged.
+    fn may_join(&self, _request: &Queued, _other: &Queued) -> bool {
+        true
+    }
+    /// Number of waiting requests.
+    fn len(&self) -> usize;
+    /// Whether no request waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Which waiting requests a new one may be merged with. `None`: any that touches it. `Some`: only these,
+    /// the newest first.
+    fn newest(&self) -> Option<Vec<u32>> {
+        None
+    }
+    /// The time from a read's arrival to its deadline; `None` if reads have no deadline.
+    fn read_expire(&self) -> Option<Span> {
+        None
+    }
+    /// Sets the time to the deadline of reads that are added from now on; those that wait keep their deadline, as
+    /// in Linux (`/sys/block/DEVICE/queue/iosched/read_expire`). An elevator without deadlines ignores it.
+    fn set_read_expire(&mut self, _expire: Span) {}
+}
+
+/// What an elevator is built from.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// Size in 512-byte blocks of the unit that the elevator serves.
+    pub blocks: u64,
+    /// Parameters, as the elevator's file documents.
+    pub params: Params,
+}
+
+/// How an elevator is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(&Context) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync;
+
+/// One entry of the registry.
+pub struct Entry {
+    /// Name, help and parameters.
+    pub about: About,
+    /// All parameters that it takes from a table, also those that the table leaves out.
+    ///
+    /// # Errors
+    /// A table that does not fit.
+    pub effective: fn(&Params) -> Result<Params, SpecError>,
+    /// Builds the elevator.
+    ///
+    /// # Errors
+    /// Unknown parameters, and values out of bounds.
+    pub build: Box<Build>,
+}
+
+registered!(Entry);
+
+impl Entry {
+    /// An elevator with the parameters `P`.
+    pub fn new<P: Table>(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        build: impl Fn(&Context, P) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync + 'static,
+    ) -> Entry {
+        Entry {
+            about: About::new::<P>(name, summary),
+            effective: effective::<P>,
+            build: Box::new(move |context| build(context, read_table(&context.params)?)),
+        }
+    }
+
+    /// The same with parameters that work, as TOML.
+    #[must_use]
+    pub fn with_example(mut self, example: &str) -> Entry {
+        self.about.example = example.into();
+        self
+    }
+}
+
+macro_rules! elevators {
+    ($($file:ident),+ $(,)?) => {
+        $(pub mod $file;)+
+        /// Every elevator that comes with this crate.
+        pub fn entries() -> Registry<Entry> {
+            Registry::new("elevator", [$($file::entry()),+])
+        }
+    };
+}
+elevators! { none, deadline, mq_deadline, ranges, bfq }

@@ -1,0 +1,129 @@
+//! The deadline elevator of blk-mq.
+//!
+//! # Model
+//! As `deadline`, except that the next request of a batch is looked up when it is taken, from the address of
+//! the last request of that direction. So a request that arrives ahead of that address is served in order,
+//! and reads continue at their old address after a batch of writes. The first batch is of writes, if there
+//! are any. From Linux 5.14 to 6.4 the next request of each direction is the successor of the last one, known as soon as that
+//! is taken: `in_advance`. If there was none, the next batch of that direction begins with its oldest request.
+//!
+//! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2), `in_advance` (false).
+//! # Source
+//! Linux 6.18, and 6.1 for `in_advance`, `block/mq-deadline.c`.
+//! # Validity
+//! One priority class. `async_depth` has its present default, which limits nothing.
+
+use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
+use super::{Elevator, Entry, Queued};
+use headstack_schema::Table;
+use headstack_units::{Span, Time};
+
+/// The registry's entry.
+pub fn entry() -> Entry {
+    let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
+    Entry::new("mq-deadline", summary, |_, p: OfKernel| {
+        let of_today = MqDeadline::new(p.each);
+        Ok(Box::new(MqDeadline { in_advance: p.in_advance, ..of_today }))
+    })
+    .with_example("writes_starved = 4")
+}
+
+#[derive(Table)]
+struct OfKernel {
+    #[param(flatten)]
+    each: Parameters,
+    /// Whether the next request of a batch is known when the one before is taken, as in Linux 5.14 to 6.4.
+    #[param(default = false)]
+    in_advance: bool,
+}
+
+/// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
+pub(crate) struct MqDeadline {
+    parameters: Parameters,
+    waiting: Sorted,
+    /// Address of the last request taken, for each direction.
+    latest: [u64; 2],
+    in_advance: bool,
+    /// The request behind it, for each direction, as known when it was taken.
+    successor: [Option<u32>; 2],
+    last_direction: usize,
+    batch: u32,
+    direction: BatchDirection,
+}
+
+impl MqDeadline {
+    pub fn new(parameters: Parameters) -> MqDeadline {
+        MqDeadline {
+            waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
+            direction: BatchDirection::new(&parameters),
+            parameters,
+            latest: [0; 2],
+            in_advance: false,
+            successor: [None; 2],
+            last_direction: WRITE,
+            batch: 0,
+        }
+    }
+
+    fn next(&self, direction: usize) -> Option<u32> {
+        match self.in_advance {
+            true => self.successor[direction],
+            false => self.waiting.at_or_behind(direction, self.latest[direction]),
+        }
+    }
+
+    /// The earliest deadline of all waiting requests.
+    pub fn first_deadline(&self) -> Time {
+        let oldest = [READ, WRITE].into_iter().filter_map(|d| self.waiting.oldest(d));
+        oldest.map(|(deadline, _)| deadline).min().unwrap_or(Time::NEVER)
+    }
+}
+
+impl Elevator for MqDeadline {
+    fn add(&mut self, now: Time, request: &Queued) {
+        self.waiting.add(now, request);
+    }
+
+    fn take(&mut self, now: Time) -> Option<u32> {
+        let goes_on = self.batch < self.parameters.fifo_batch;
+        let slot = match self.next(self.last_direction).filter(|_| goes_on) {
+            Some(slot) => slot,
+            None => {
+                let direction = self.direction.choose(&self.waiting)?;
+                let (deadline, oldest) = self.waiting.oldest(direction)?;
+                self.last_direction = direction;
+                self.batch = 0;
+                let next = self.next(direction).filter(|_| now < deadline);
+                next.unwrap_or(oldest)
+            }
+        };
+        self.batch += 1;
+        if let Some((direction, lba, behind)) = self.waiting.remove(slot) {
+            (self.latest[direction], self.successor[direction]) = (lba, behind);
+        }
+        Some(slot)
+    }
+
+    fn resort(&mut self, request: &Queued) {
+        self.waiting.resort(request);
+    }
+
+    fn absorb(&mut self, survivor: u32, gone: u32) {
+        if let Some(direction) = self.successor.iter().position(|s| *s == Some(gone)) {
+            self.successor[direction] = self.waiting.successor(gone);
+        }
+        self.waiting.absorb(survivor, gone);
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn read_expire(&self) -> Option<Span> {
+        Some(self.waiting.read_expire())
+    }
+
+    fn set_read_expire(&mut self, expire: Span) {
+        self.waiting.set_read_expire(expire);
+    }
+}

@@ -1,0 +1,587 @@
+//! Layers between an arrival and the drives. A layer accepts requests and returns completions.
+//!
+//! # Contract
+//! - A layer offers *units*, each a space of 512-byte blocks from 0. A request that is empty (except a flush)
+//!   or reaches past the end of its unit completes at once with [`ErrorKind::OutOfRange`]; layers do not see it.
+//! - A request that arrives at some time is submitted before the layer starts work at that time.
+//! - A layer announces completions ([`Flow::end`]) as soon as their time is known, which may be before that time. An
+//!   announced completion is never revoked.
+//! - [`Layer::next_event`] is the time at which [`Layer::happen`] is called; if it has passed, that is at once.
+//! - Each request completes exactly once, not before it was submitted. Its shares add up to its response
+//!   time.
+//! - Random numbers come from a seed.
+//!
+//! Layers stand on the layers below them, so that a system is a tree: a volume over `n` members, a host queue
+//! over one layer, a link over several. [`Tree`] goes through the events of all of them in one order (`flow.rs`).
+//!
+//! To add one: write `crates/block/src/layer/NAME.rs` with a function `entry`, add `NAME` to the list. A program adds
+//! its own in the inputs of a run.
+
+pub mod drive;
+pub mod elevator;
+pub mod flow;
+pub mod statistics;
+pub mod tree;
+pub mod volume;
+
+use crate::entry::{effective, registered, About};
+use headstack_control::RateLimit;
+use headstack_drive::power::conditions::Condition;
+use headstack_drive::spec::Params;
+use headstack_drive::zoned::{Sense, ZoneRules};
+use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part};
+use headstack_engine::ByMode;
+use headstack_schema::{read_table, Choice, Registry, SpecError, Table};
+use headstack_trace::Ioprio;
+use headstack_units::{Bandwidth, Lba, Span, Time};
+use std::ops::Range;
+
+pub use drive::DriveLayer;
+pub use fault::{Bad, Busy, Fails, FaultSigns, FaultState, Slow, Stuck, Weak};
+pub use flow::Flow;
+pub use statistics::{LayerResult, Statistics};
+pub use tree::{check, compose, Branch, LayerSpec, Tree};
+
+/// The submitter of a request that belongs to no process: it blocks no other request.
+pub const ANYONE: u32 = u32::MAX;
+
+/// One request to a layer. Blocks are 512 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Identifies the request; [`LayerCompletion::id`] is the same. Requests outstanding at one time have different
+    /// numbers.
+    pub id: u64,
+    /// The command.
+    pub command: Command,
+    /// The unit of the layer.
+    pub unit: u32,
+    /// First block of the unit; ignored by [`Command::Flush`].
+    pub lba: u64,
+    /// Number of blocks; ignored by [`Command::Flush`].
+    pub blocks: u32,
+    /// The process that submits it, or [`ANYONE`]. While one of its requests waits for admission to a host
+    /// queue, a process submits no others.
+    pub submitter: u32,
+    /// What the host asks for its turn at a drive.
+    pub hint: Hint,
+}
+
+impl Request {
+    /// Whether the request is not empty and lies inside a unit of `unit_blocks` blocks; a flush always does.
+    pub fn is_inside(&self, unit_blocks: u64) -> bool {
+        let blocks = u64::from(self.blocks);
+        self.command == Command::Flush || (blocks > 0 && blocks <= unit_blocks && self.lba <= unit_blocks - blocks)
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The request is empty, or reaches outside its unit.
+    OutOfRange,
+    /// No head reaches the place on the medium.
+    Unreachable,
+    /// The data were on a member that is gone, and no other member can supply them.
+    MemberLost,
+    /// The request was aborted while it waited.
+    Aborted,
+    /// The request breaks a rule of the zones of a host-managed drive.
+    Zone(Sense),
+    /// A block cannot be read or written.
+    Medium {
+        /// The first one, in the unit of the layer with the fault.
+        lba: u64,
+    },
+    /// The device is gone.
+    Gone,
+    /// A time of the duration limit has passed; Linux reports it as `ETIME`.
+    Limit(LimitEnd),
+}
+
+impl ErrorKind {
+    /// The sense data with which a SCSI drive reports it: key, additional code, qualifier (SPC-6, annex F). `None` where a
+    /// volume fails, which is no drive.
+    pub fn sense(self) -> Option<(u8, u8, u8)> {
+        match self {
+            ErrorKind::OutOfRange => Some((0x5, 0x21, 0x00)),
+            ErrorKind::Unreachable => Some((0x4, 0x44, 0x00)),
+            ErrorKind::MemberLost => None,
+            ErrorKind::Aborted => Some((0xb, 0x00, 0x00)),
+            ErrorKind::Zone(sense) => Some(sense.code()),
+            ErrorKind::Medium { .. } => Some((0x3, 0x11, 0x00)),
+            ErrorKind::Gone => Some((0x2, 0x04, 0x00)),
+            ErrorKind::Limit(end) => end.code(),
+        }
+    }
+}
+
+/// Time that a request waited above the drives, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// For a place in a host queue, or for a throttle.
+    pub place: u64,
+    /// In an elevator.
+    pub elevator: u64,
+    /// In a volume: for a range, for others in its rows, for a rebuild, for a member that left, and in the
+    /// queues of the reads before its write.
+    pub array: u64,
+}
+
+impl Waits {
+    /// Place, elevator, array, and the rest of `queue` nanoseconds: the drive.
+    pub fn parts(&self, queue: u64) -> [u64; 4] {
+        let Waits { place, elevator, array } = *self;
+        [place, elevator, array, queue - place - elevator - array]
+    }
+
+    /// Adds `more`, share by share.
+    pub fn add(&mut self, more: &Waits) {
+        self.place += more.place;
+        self.elevator += more.elevator;
+        self.array += more.array;
+    }
+}
+
+/// A completed request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LayerCompletion {
+    /// The request's [`Request::id`].
+    pub id: u64,
+    /// Time at which it reached the layer.
+    pub arrival: Time,
+    /// Time of its admission to a host queue; the arrival time where places are not counted.
+    pub admitted: Time,
+    /// Time at which it ended.
+    pub completion: Time,
+    /// Time at which the end became known; [`Flow::end`] writes it.
+    pub announced: Time,
+    /// Shares of the time from arrival to completion.
+    pub components: Components,
+    /// Where it waited above the drives: parts of [`Components::queue`], of which the rest was spent in the drive.
+    pub waits: Waits,
+    /// Whether buffers alone served it.
+    pub cache_hit: bool,
+    /// Whether an arm moved to serve it.
+    pub moved: bool,
+    /// Seek distance of its last part, in cylinders.
+    pub seek_distance: u32,
+    /// Arm assembly that served the last part.
+    pub arm: u8,
+    /// Drive that served the last part, numbered over the whole system; [`ANYONE`] if no drive did.
+    pub drive: u32,
+    /// Why it failed; `None` if it did not.
+    pub error: Option<ErrorKind>,
+    /// Whether it missed a duration limit of a drive.
+    pub missed: bool,
+}
+
+impl LayerCompletion {
+    /// A request that completes at the moment of its arrival.
+    pub fn at_once(id: u64, now: Time, error: Option<ErrorKind>) -> LayerCompletion {
+        LayerCompletion {
+            id,
+            arrival: now,
+            admitted: now,
+            completion: now,
+            announced: now,
+            cache_hit: error.is_none(),
+            drive: ANYONE,
+            error,
+            ..LayerCompletion::default()
+        }
+    }
+}
+
+impl join::Part for LayerCompletion {
+    type Error = ErrorKind;
+    fn ends(&self) -> Time {
+        self.completion
+    }
+    fn is_hit(&self) -> bool {
+        self.cache_hit
+    }
+    fn has_moved(&self) -> bool {
+        self.moved
+    }
+    fn has_missed(&self) -> bool {
+        self.missed
+    }
+    fn failure(&self) -> Option<ErrorKind> {
+        self.error
+    }
+    fn whole(self, all: &join::All<ErrorKind>) -> LayerCompletion {
+        LayerCompletion { cache_hit: all.hit, moved: all.moved, error: all.failure, missed: all.missed, ..self }
+    }
+}
+
+/// Adds `more` to `sum`, share by share.
+pub(crate) fn add_components(sum: &mut Components, more: &Components) {
+    sum.queue += more.queue;
+    sum.overhead += more.overhead;
+    sum.seek += more.seek;
+    sum.rotation += more.rotation;
+    sum.transfer += more.transfer;
+    sum.bus += more.bus;
+}
+
+/// A setting that can be changed while a system runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// A setting of a drive.
+    Drive(headstack_drive::Setting),
+    /// A part of a drive fails.
+    FailPart(Part),
+    /// A zone of a host-managed drive fails.
+    FailZone(FailedZone),
+    /// Number of places of a host queue (`nr_requests`). Smaller values than 4 count as 4, as in Linux.
+    Requests(u32),
+    /// Most requests of a host queue at the lower layer at once.
+    Depth(u32),
+    /// Time from a read's arrival in a host queue to its deadline, for reads that arrive from now on.
+    ReadExpire(Span),
+    /// Another elevator of a host queue, with its parameters.
+    Elevator {
+        /// Its name.
+        name: String,
+        /// Its parameters.
+        parameters: Params,
+    },
+    /// A member of a volume fails or is removed.
+    MemberGone(u32),
+    /// A removed member returns with its old data. Blocks that were written meanwhile are stale.
+    MemberBack(u32),
+    /// A removed member is replaced by a new one, of which all blocks are stale.
+    MemberReplaced(u32),
+    /// Rate at which a volume rebuilds stale data; `None` stops rebuilding.
+    RebuildRate(Option<Bandwidth>),
+    /// Bandwidth of a link, for transfers that begin afterwards.
+    Bandwidth(Bandwidth),
+    /// Of a throttle: another limit.
+    Rate(RateLimit),
+    /// Of a fault layer: a share of the requests is late.
+    Slow(Slow),
+    /// Of a fault layer: nothing is answered; `None`: until the next change.
+    Stuck(Option<Stuck>),
+    /// Of a fault layer: blocks that are bad, or good again.
+    Bad(Bad),
+    /// Of a fault layer: whether the device is gone. Back, it is not stuck either.
+    Gone(bool),
+    /// Of a fault layer: no further requests are taken for a time.
+    Busy(Busy),
+    /// Of a fault layer: blocks that the drive reads only after it has tried for some time, or reads well again.
+    Weak(Weak),
+    /// Of a fault layer: whether the drive says that it is about to fail.
+    PredictsFailure(bool),
+}
+
+/// A zone of a host-managed drive that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Table)]
+pub struct FailedZone {
+    /// Its first 512-byte block.
+    pub block: u64,
+    /// What it is from then on.
+    pub becomes: Becomes,
+}
+
+/// How a zone is that has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Choice)]
+pub enum Becomes {
+    /// It can be read, but not written.
+    ReadOnly,
+    /// It can be neither read nor written.
+    Offline,
+}
+
+/// A zone of a drive fails.
+///
+/// # Errors
+/// No zone with a write pointer begins there, or it is offline already.
+pub(crate) fn fail_zone(drive: Option<&mut Drive>, failed: FailedZone) -> Result<(), SpecError> {
+    use headstack_drive::zoned::ZoneCondition;
+    let to = match failed.becomes {
+        Becomes::ReadOnly => ZoneCondition::ReadOnly,
+        Becomes::Offline => ZoneCondition::Offline,
+    };
+    let done = drive.map(|drive| drive.fail_zone(Lba(failed.block), to));
+    match done {
+        Some(Ok(())) => Ok(()),
+        _ => {
+            let need = "the first block of a zone with a write pointer that is not offline";
+            Err(SpecError::new("setting.block", failed.block, need))
+        }
+    }
+}
+
+impl Setting {
+    /// Its key in a change of an experiment, if there is one.
+    pub fn name(&self) -> &'static str {
+        use headstack_drive::Setting as Of;
+        match self {
+            Setting::Drive(Of::QueueDepth(_)) => "queue_depth",
+            Setting::Drive(Of::Scheduler { .. }) => "scheduler",
+            Setting::Drive(Of::ArmsInMotion(_)) => "arms_in_motion",
+            Setting::Drive(Of::DurationLimits(_)) => "duration_limits",
+            Setting::Drive(Of::HeededHints(_)) => "heeded_hints",
+            Setting::Drive(Of::PowerCondition(_)) => "power_condition",
+            Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
+            Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
+            Setting::FailPart(_) => "fail",
+            Setting::FailZone(_) => "fail_zone",
+            Setting::Requests(_) => "nr_requests",
+            Setting::Depth(_) => "depth",
+            Setting::ReadExpire(_) => "read_expire",
+            Setting::Elevator { .. } => "elevator",
+            Setting::MemberGone(_) => "member_gone",
+            Setting::MemberBack(_) => "member_back",
+            Setting::MemberReplaced(_) => "member_replaced",
+            Setting::RebuildRate(_) => "rebuild_rate",
+            Setting::Bandwidth(_) => "bandwidth",
+            Setting::Rate(RateLimit::Bytes(_)) => "bandwidth_limit",
+            Setting::Rate(_) => "iops_limit",
+            Setting::Slow(_) => "slow",
+            Setting::Stuck(_) => "stuck",
+            Setting::Bad(_) => "bad",
+            Setting::Gone(_) => "gone",
+            Setting::Busy(_) => "busy",
+            Setting::Weak(_) => "weak",
+            Setting::PredictsFailure(_) => "predicts_failure",
+        }
+    }
+
+    /// Whether it takes a member out of a volume or puts it back.
+    fn is_of_a_member(&self) -> bool {
+        use Setting::{MemberBack, MemberGone, MemberReplaced};
+        matches!(self, MemberGone(_) | MemberBack(_) | MemberReplaced(_))
+    }
+}
+
+/// A layer; the contract is in this module's description.
+pub trait Layer: Send {
+    /// The layer's name in experiments.
+    fn name(&self) -> &str;
+    /// Size of each unit in 512-byte blocks.
+    fn units(&self) -> Vec<u64>;
+    /// A request for one of its units arrives.
+    fn submit(&mut self, request: u32, flow: &mut Flow);
+    /// A request that this layer gave to a lower one ends now, as [`flow::Entry::done`] says, or the time has come until
+    /// which it [keeps](Flow::keep) one.
+    fn ended(&mut self, request: u32, flow: &mut Flow);
+    /// Whether it is told of the end of a request as soon as that is announced, and not when its time comes.
+    fn passes_on(&self) -> bool {
+        false
+    }
+    /// When [`Layer::happen`] is to be called; [`Time::NEVER`] if not.
+    fn next_event(&self) -> Time {
+        Time::NEVER
+    }
+    /// Carries out what the layer does now by itself.
+    fn happen(&mut self, _flow: &mut Flow) {}
+    /// Aborts a request that waits, if it can.
+    fn abort(&mut self, _request: u32, _flow: &mut Flow) {}
+    /// Changes a setting.
+    ///
+    /// # Errors
+    /// The layer refuses the setting and remains unchanged.
+    fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError>;
+    /// Restarts the layer's own counts at `now`.
+    fn reset_statistics(&mut self, _now: Time) {}
+    /// Adds the layer's own counts since the last reset.
+    fn add_counts(&self, _all: &mut Statistics) {}
+    /// The drive, if the layer is one.
+    fn drive(&self) -> Option<&dyn DriveNode> {
+        None
+    }
+    /// The drive, if the layer is one.
+    fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
+        None
+    }
+    /// How a fault layer is at `now`; `None` of other layers.
+    fn fault_state(&self, _now: Time) -> Option<FaultState> {
+        None
+    }
+    /// What a fault layer has a SCSI drive say; `None` of other layers.
+    fn fault_signs(&self) -> Option<FaultSigns> {
+        None
+    }
+    /// Whether a volume's member was taken out of it, so that nothing of it draws power. One that failed does.
+    fn is_removed(&self, _member: u32) -> bool {
+        false
+    }
+    /// Of a fault layer, the first of these blocks of a unit that are read only after some time.
+    fn weak(&self, _unit: u32, _blocks: Range<u64>) -> Option<u64> {
+        None
+    }
+    /// Places and depth of a host queue; `None` of other layers.
+    fn queue_sizes(&self) -> Option<(u32, u32)> {
+        None
+    }
+    /// Whether a host queue admits nothing until its requests have ended, because a change of its places or of its
+    /// elevator waits for that.
+    fn is_draining(&self) -> bool {
+        false
+    }
+    /// Time from a read's arrival to its deadline in a host queue; `None` of other layers, and of elevators without
+    /// deadlines.
+    fn read_expire(&self) -> Option<Span> {
+        None
+    }
+    /// The elevator of a host queue, and the names of all that it can have; `None` of other layers.
+    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
+        None
+    }
+}
+
+/// What a host sees of a drive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DriveFacts {
+    /// Its number in the system.
+    pub number: u32,
+    /// The name of its model; empty if it has none.
+    pub model: String,
+    /// Bytes of a physical sector.
+    pub sector_bytes: u64,
+    /// Revolutions per minute, rounded; 0 if not known.
+    pub rpm: u32,
+    /// Whether writes may end in its buffer.
+    pub write_cache: bool,
+    /// The rules of its zones, if its host manages them.
+    pub zones: Option<ZoneRules>,
+    /// Its low-power conditions, each with the timer of its file.
+    pub conditions: Vec<(Condition, Option<Span>)>,
+    /// Commands that it holds at once; 0 for all.
+    pub queue_depth: u32,
+    /// The parts of its 512-byte blocks that different actuators serve; one if one serves all.
+    pub access_ranges: Vec<Range<u64>>,
+    /// Whether it has duration limits.
+    pub has_limits: bool,
+    /// Which hints of commands it heeds.
+    pub heeded: Heeded,
+}
+
+/// What only drives have.
+pub trait DriveNode {
+    /// Energy from the last reset to `until`, without that of the time in which it was removed.
+    fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// The joules of [`DriveNode::energy`] by state.
+    fn joules(&mut self, until: Time) -> ByMode;
+    /// Appends the joules from the last reset to `until`.
+    fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>);
+    /// From `now` on the drive is out of the system, and draws nothing, or is in it.
+    fn set_removed(&mut self, now: Time, removed: bool);
+    /// Arm assemblies that can move at once.
+    fn arms(&self) -> u32;
+    /// The low-power conditions that it has.
+    fn conditions(&self) -> Vec<Condition>;
+    /// What a host sees of it.
+    fn facts(&self) -> DriveFacts;
+    /// The modelled drive itself; `None` if it is one of a program's own.
+    fn modelled(&self) -> Option<&Drive>;
+    /// The same, to change it.
+    fn modelled_mut(&mut self) -> Option<&mut Drive>;
+    /// Puts another drive in its place, at `now`: it has the settings of this one, and the same numbers of requests. Nothing
+    /// may be under way. False, and nothing is changed, if it is one of a program's own.
+    fn exchange(&mut self, now: Time, drive: Drive) -> bool;
+    /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
+    /// are in its buffer. False if that is not known.
+    fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;
+    /// What it is asked for the turn of a request with this priority.
+    fn hint(&self, priority: Ioprio) -> Hint;
+    /// Measurements up to `until`.
+    fn outcome(&mut self, until: Time) -> crate::measured::MemberOutcome;
+}
+
+/// The error for a setting that `layer` does not have; `known` are those that it has.
+pub(crate) fn not_supported(layer: &str, setting: &Setting, known: &[&str]) -> SpecError {
+    let need = match known {
+        [] => format!("a setting of another layer: {layer} has none"),
+        known => format!("one that {layer} supports: {}", known.join(", ")),
+    };
+    SpecError::new("setting", setting.name(), need)
+}
+
+/// What a layer is built from.
+pub struct Context<'a> {
+    /// Sizes of the units of the layers below, at least one, in 512-byte blocks.
+    pub members: Vec<u64>,
+    /// Parameters, as the layer's file documents.
+    pub params: Params,
+    /// The elevators that a host queue can name.
+    pub elevators: &'a Elevators,
+}
+
+/// The elevators that a host queue can name.
+pub type Elevators = Registry<elevator::Entry>;
+
+/// How many lower layers a layer takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LowerCount {
+    /// One. If there are several lower layers, each gets its own layer of this kind.
+    One,
+    /// All of them, or as many as the experiment says (`of`).
+    Many,
+}
+
+/// How a layer is built. An entry that is made at run time captures what it needs.
+pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
+
+/// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
+/// the elevators.
+pub type Effective = fn(&Params, &Elevators) -> Result<Params, SpecError>;
+
+/// One entry of the registry. The example in `about` works on four lower layers.
+pub struct Entry {
+    /// Name, help and parameters.
+    pub about: About,
+    /// How many lower layers it takes.
+    pub lower: LowerCount,
+    /// All parameters that it takes from a table.
+    ///
+    /// # Errors
+    /// A table that does not fit.
+    pub effective: Effective,
+    /// Builds the layer.
+    ///
+    /// # Errors
+    /// Unknown parameters, values out of bounds, or lower layers that do not fit.
+    pub build: Box<Build>,
+}
+
+registered!(Entry);
+
+impl Entry {
+    /// A layer with the parameters `P`.
+    pub fn new<P: Table>(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        lower: LowerCount,
+        build: impl Fn(Context, P) -> Result<Box<dyn Layer>, SpecError> + Send + Sync + 'static,
+    ) -> Entry {
+        Entry {
+            about: About::new::<P>(name, summary),
+            lower,
+            effective: |table, _| effective::<P>(table),
+            build: Box::new(move |context| {
+                let parameters = read_table(&context.params)?;
+                build(context, parameters)
+            }),
+        }
+    }
+
+    /// The same with parameters that work, as TOML.
+    #[must_use]
+    pub fn with_example(mut self, example: &str) -> Entry {
+        self.about.example = example.into();
+        self
+    }
+}
+
+macro_rules! layers {
+    ($($file:ident),+ $(,)?) => {
+        $(pub mod $file;)+
+        /// Every layer that comes with this crate.
+        pub fn entries() -> Registry<Entry> {
+            Registry::new("layer", [$($file::entry()),+])
+        }
+    };
+}
+layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle, fault }

@@ -1,0 +1,128 @@
+//! The way of a request through a tree, as far as layers pass it on as it is: what is at its end, and what is on it.
+
+use super::flow::{self, Message};
+use super::{Layer, Tree, HOST};
+use crate::layer::ANYONE;
+use headstack_drive::{Drive, DriveRequest};
+use headstack_units::Time;
+use std::ops::Range;
+
+impl Tree {
+    /// Gives a request to the unit that has its blocks, as [`Member::submit`] does. Returns its number for [`Tree::abort`].
+    ///
+    /// [`Member::submit`]: crate::member::Member::submit
+    pub fn submit_numbered(&mut self, now: Time, request: DriveRequest) -> u32 {
+        // Which thread of a client submits is not known.
+        let (number, request) = self.opened(request, ANYONE);
+        self.give(now, number, &request);
+        number
+    }
+
+    /// The host has no more use for the request with this number, which is under way. It ends soon if a layer can end it
+    /// early; its end is told as usual.
+    pub fn abort(&mut self, now: Time, number: u32) {
+        self.flow.now = self.flow.now.max(now);
+        if self.flow.ended.contains(&number) {
+            return;
+        }
+        let unit = self.flow[number].member as usize;
+        let Some(node) = self.units.get(unit).map(|unit| unit.node) else {
+            return;
+        };
+        self.flow.messages.push((Message::Abort, node, number));
+        self.settle();
+    }
+
+    /// The first of these blocks of a unit of the roots that a drive reads only after some time.
+    pub fn weak(&self, unit: usize, blocks: Range<u64>) -> Option<u64> {
+        let mut at = self.units.get(unit).copied();
+        while let Some(here) = at {
+            let found = self.nodes[here.node as usize].weak(here.unit, blocks.clone());
+            if found.is_some() {
+                return found;
+            }
+            at = self.same_below(here);
+        }
+        None
+    }
+
+    /// The drive to which requests to a unit come as they are, if they do.
+    pub fn drive_of(&self, unit: usize) -> Option<&Drive> {
+        let node = self.drive_node(unit)?;
+        self.nodes[node].drive()?.modelled()
+    }
+
+    /// The same, to change it.
+    pub fn drive_of_mut(&mut self, unit: usize) -> Option<&mut Drive> {
+        let node = self.drive_node(unit)?;
+        self.nodes[node].drive_mut()?.modelled_mut()
+    }
+
+    /// Puts another drive in the place of that one, at `now`; see [`DriveNode::exchange`](super::DriveNode::exchange).
+    pub fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
+        let Some(node) = self.drive_node(unit) else {
+            return false;
+        };
+        let own = self.nodes[node].drive_mut();
+        let is_done = own.is_some_and(|own| own.exchange(now, drive));
+        self.note(node as u32);
+        is_done
+    }
+
+    fn drive_node(&self, unit: usize) -> Option<usize> {
+        let mut at = self.units.get(unit).copied()?;
+        while let Some(next) = self.same_below(at) {
+            at = next;
+        }
+        Some(at.node as usize)
+    }
+
+    /// The nodes that a request to a unit passes as it is, from the host down, each with its path: up to a drive, or to a
+    /// layer that divides requests.
+    pub fn passage(&self, unit: usize) -> Vec<(Vec<u32>, &dyn Layer)> {
+        let mut found: Vec<(Vec<u32>, &dyn Layer)> = Vec::new();
+        let (mut above, mut path) = (HOST, Vec::new());
+        let mut next = self.units.get(unit).copied();
+        while let Some(at) = next {
+            let step = self.below(above).position(|n| n == at.node);
+            path.push(step.unwrap_or_default() as u32);
+            found.push((path.clone(), &*self.nodes[at.node as usize]));
+            above = at.node;
+            next = self.same_below(at);
+        }
+        found
+    }
+
+    /// The unit below a unit of a node that has the same blocks; `None` of a drive, and of a layer that divides requests.
+    fn same_below(&self, at: flow::Member) -> Option<flow::Member> {
+        let members = self.flow.places[at.node as usize].members.clone();
+        let members = &self.flow.members[members.start as usize..members.end as usize];
+        let is_alike = self.nodes[at.node as usize].units().len() == members.len();
+        let below = members.get(at.unit as usize).filter(|_| is_alike);
+        below.filter(|b| b.blocks == at.blocks).copied()
+    }
+
+    /// The numbers of the drives below a unit of the roots.
+    pub fn drives_of(&self, unit: usize) -> Vec<u32> {
+        let mut last = self.units.get(unit).copied();
+        while let Some(next) = last.and_then(|at| self.same_below(at)) {
+            last = Some(next);
+        }
+        let Some(at) = last else { return Vec::new() };
+        let end = self.flow.places[at.node as usize].end;
+        let below = self.nodes[at.node as usize..end as usize].iter();
+        below.filter_map(|n| Some(n.drive()?.facts().number)).collect()
+    }
+
+    /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of a unit of the roots. False if a layer divides requests.
+    pub fn unwritten(&self, unit: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
+        let mut at = self.units.get(unit).copied();
+        while let Some(here) = at {
+            if let Some(drive) = self.nodes[here.node as usize].drive() {
+                return drive.unwritten(here.unit, blocks, sink);
+            }
+            at = self.same_below(here);
+        }
+        false
+    }
+}

@@ -1,0 +1,265 @@
+//! What observes a run: here each request that ends and each sample of energy is recorded, once.
+//!
+//! # Model
+//! Observers are a fixed list, and each gets what it counts:
+//!
+//! | observer | is told of | counted |
+//! |---|---|---|
+//! | sums, classes, time series ([`Outcome`]) | measured requests, failed ones included | at once: they are sums of whole numbers |
+//! | response and service times, batch means, times of classes | measured requests that succeeded | in the order of the whole system |
+//! | power capping ([`Observed`]) | requests that succeeded, those of the warm-up included | at once: their order has no effect |
+//! | log | measured requests, failed ones included | in the order of the whole system |
+//! | drives ([`Served`](headstack_block::measured::Served)) | parts of measured requests, where no layers stand above the drives; else the drives count themselves | at once |
+//! | time series | energy of all drives since the last sample | at once |
+//!
+//! A part of a system that is simulated by itself holds what is counted in the order of the whole ([`Held`]).
+
+use crate::capping::{Capper, Observed};
+use crate::ended::{Asked, Ended, Times};
+use crate::held::Held;
+use crate::outcome::Outcome;
+use crate::simulate::error::SimulateError;
+use crate::simulate::record::{Log, Record};
+use headstack_block::layer::LayerCompletion;
+use headstack_drive::{Completion, Components};
+use headstack_engine::ByMode;
+use headstack_trace::Request;
+use headstack_units::Time;
+
+/// Sums over requests of at most `u32::MAX` ns each. [`Observers::settle`] empties it after each batch. Until then
+/// fewer than 2^32 requests complete, so the sums fit into 64 bits.
+#[derive(Default)]
+struct Tally {
+    n: u64,
+    response_ns: u64,
+    component_ns: [u64; 6],
+    blocks: [u64; 3],
+    hits: u64,
+    moves: u64,
+    end: Time,
+}
+
+/// The observers of a run, or of a part of one.
+pub(crate) struct Observers<'a, 'l> {
+    pub outcome: Outcome,
+    tally: Tally,
+    /// There is one drive, so the tally is also that drive's.
+    alone: bool,
+    pub capper: Option<Capper>,
+    /// In a capped run: what the controller is told of.
+    pub observed: Option<Box<Observed>>,
+    pub log: Option<&'a mut Log<'l>>,
+    /// In a part of a system that is simulated by itself: what is to be counted in the order of the whole.
+    pub held: Option<Box<Held>>,
+    /// The last completion of requests of the warm-up.
+    pub unmeasured_end: Time,
+    /// Energy of all drives at the last sample.
+    sampled: ByMode,
+    /// The error that ends the run.
+    pub failure: Option<SimulateError>,
+}
+
+impl<'a, 'l> Observers<'a, 'l> {
+    pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> Observers<'a, 'l> {
+        Observers {
+            tally: Tally::default(),
+            alone: outcome.members.len() == 1,
+            outcome,
+            capper: None,
+            observed: None,
+            log,
+            held: None,
+            unmeasured_end: Time::ZERO,
+            sampled: ByMode::default(),
+            failure: None,
+        }
+    }
+
+    /// A request of one part, with no other observers than [`Outcome`], was completed by drive `member` without an error.
+    /// Returns false if it cannot be counted so fast, and does nothing then.
+    #[inline(always)]
+    pub fn tally(&mut self, member: usize, kind: u8, blocks: u32, c: &Completion) -> bool {
+        let kind = usize::from(kind);
+        let o = &mut self.outcome;
+        let response = c.completion.0.wrapping_sub(c.arrival.0);
+        let Ok(short) = u32::try_from(response) else {
+            return false;
+        };
+        if !o.response.has_room(kind) || !o.service.has_room(kind) {
+            return false;
+        }
+        o.response.add_short(kind, short);
+        o.batches.add(response);
+        let queue = c.components.queue.min(response);
+        o.service.add_short(kind, (response - queue) as u32);
+        let t = &mut self.tally;
+        t.n += 1;
+        t.response_ns += response;
+        for (sum, share) in t.component_ns.iter_mut().zip(shares(&c.components)) {
+            *sum += share;
+        }
+        t.blocks[kind] += u64::from(blocks);
+        t.hits += u64::from(c.cache_hit);
+        t.moves += u64::from(c.moved());
+        t.end = t.end.max(c.completion);
+        if !self.alone {
+            o.members[member].served.count(c);
+        }
+        o.series.add_request(c.arrival, c.completion);
+        true
+    }
+
+    /// A drive has completed a part of a measured request; no layers stand above it.
+    pub fn served(&mut self, member: usize, c: &Completion) {
+        self.outcome.members[member].served.count(c);
+    }
+
+    /// Adds the tally to the outcome.
+    pub fn settle(&mut self) {
+        let t = std::mem::take(&mut self.tally);
+        let o = &mut self.outcome;
+        o.sums.n_requests += t.n;
+        for (sum, ns) in o.sums.component_ns.iter_mut().zip(t.component_ns) {
+            *sum += u128::from(ns);
+        }
+        for (bytes, blocks) in o.sums.bytes_by.iter_mut().zip(t.blocks) {
+            *bytes += u128::from(blocks) * 512;
+        }
+        o.sums.n_cache_hits += t.hits;
+        o.sums.n_seeks += t.moves;
+        o.end = o.end.max(t.end);
+        if self.alone {
+            let m = &mut o.members[0].served;
+            m.n_requests += t.n;
+            m.n_cache_hits += t.hits;
+            m.n_seeks += t.moves;
+            m.response_ns += u128::from(t.response_ns);
+        }
+        let end = o.end;
+        self.check_end(end);
+    }
+
+    /// The run fails if requests end later than simulated time can reach.
+    pub fn check_end(&mut self, end: Time) {
+        if end > Time::LATEST {
+            let late = SimulateError::Late { what: "a completion", time: end };
+            self.failure.get_or_insert(late);
+        }
+    }
+
+    /// The run reaches this time.
+    pub fn reach(&mut self, time: Time) {
+        self.outcome.end = self.outcome.end.max(time);
+    }
+
+    /// Follows the observers of a part of the system.
+    pub fn follow(&mut self, part: &Observers) {
+        let end = part.outcome.end;
+        self.reach(end);
+        self.check_end(end);
+        self.unmeasured_end = self.unmeasured_end.max(part.unmeasured_end);
+        self.outcome.series.widen(part.outcome.series.width_ns());
+    }
+
+    /// A request has ended: `ended` is what is counted in the order of the whole.
+    pub fn record(&mut self, ended: &Ended, asked: &Asked, answer: &LayerCompletion) {
+        self.check_end(answer.completion);
+        if let Some(observed) = self.observed.as_mut().filter(|_| !ended.failed) {
+            observed.add(ended);
+        }
+        match &mut self.held {
+            Some(held) => held.ended(ended),
+            None => self.count(&ended.times()),
+        }
+        match asked.measured {
+            true => self.add(asked, answer),
+            false => self.unmeasured_end = self.unmeasured_end.max(answer.completion),
+        }
+    }
+
+    /// Counts what depends on the order of requests.
+    #[inline]
+    pub fn count(&mut self, times: &Times) {
+        if !times.counts {
+            return;
+        }
+        let (o, kind) = (&mut self.outcome, usize::from(times.kind));
+        o.response.add(kind, times.response_ns);
+        o.batches.add(times.response_ns);
+        o.service.add(kind, times.service_ns);
+        if let Some(class) = o.classes.get_mut(usize::from(times.class)) {
+            class.response.add(times.response_ns);
+        }
+    }
+
+    /// Adds a measured request to the sums.
+    fn add(&mut self, asked: &Asked, answer: &LayerCompletion) {
+        let (o, arrival, kind) = (&mut self.outcome, asked.arrival, usize::from(asked.kind));
+        o.sums.n_requests += 1;
+        o.end = o.end.max(answer.completion);
+        if let Some(class) = o.classes.get_mut(usize::from(asked.class)) {
+            class.add(asked.blocks, answer);
+        }
+        if answer.error.is_some() {
+            o.sums.errors_by[kind] += 1;
+            o.sums.failed_ns += u128::from(answer.completion.since(arrival).non_negative());
+            o.series.add_failed(arrival, answer.completion);
+            return;
+        }
+        let sums = o.sums.component_ns.iter_mut();
+        for (sum, share) in sums.zip(shares(&answer.components)) {
+            *sum += share as u128;
+        }
+        let waits = answer.waits.parts(answer.components.queue);
+        for (sum, ns) in o.sums.wait_ns.iter_mut().zip(waits) {
+            *sum += u128::from(ns);
+        }
+        o.sums.bytes_by[kind] += u128::from(asked.blocks) * 512;
+        o.sums.n_cache_hits += answer.cache_hit as u64;
+        o.sums.n_seeks += answer.moved as u64;
+        o.series.add_request(arrival, answer.completion);
+    }
+
+    /// Logs a measured request, which has this number in the workload. `slot`: in the table of requests, if it was there.
+    pub fn log(&mut self, slot: Option<usize>, id: u64, request: Request, answer: &LayerCompletion) {
+        let record = Record {
+            id,
+            request,
+            completion: answer.completion,
+            components: answer.components,
+            waits: answer.waits,
+            drive: answer.drive,
+            cache_hit: answer.cache_hit,
+            seek_distance: answer.seek_distance,
+            arm: answer.arm,
+            error: answer.error,
+        };
+        match &mut self.held {
+            Some(held) => held.logged(slot, record),
+            None => self.write_log(&record),
+        }
+    }
+
+    /// Writes a record into the log.
+    pub fn write_log(&mut self, record: &Record) {
+        if let Some(Err(e)) = self.log.as_mut().map(|log| log(record)) {
+            self.failure.get_or_insert(SimulateError::Log(e));
+        }
+    }
+
+    /// The drives have used `joules` since the measurement began, at the time of a sample.
+    pub fn sample(&mut self, at: Time, joules: ByMode) {
+        let last = std::mem::replace(&mut self.sampled, joules);
+        let since = joules.less(&last);
+        // The difference of two sums may be wrong in the last digits.
+        let least = -1e-9 * joules.total().max(1.0);
+        debug_assert!(since.least() >= least, "{since:?} J at {at:?}");
+        self.outcome.series.add_energy(at, since);
+    }
+}
+
+/// The shares of a response time, in the order of [`Outcome::component_ns`](crate::outcome::Sums::component_ns).
+#[inline(always)]
+fn shares(c: &Components) -> [u64; 6] {
+    [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]
+}
