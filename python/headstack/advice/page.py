@@ -73,7 +73,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         if any(r["system"] == n for r in rows)
     ]
     base = alt.Chart(pd.DataFrame(rows))
-    x = alt.X("x:Q", title="mean power (W)", scale=dict(zero=False, padding=90))
+    x = alt.X("x:Q", title="mean power (W)", scale=dict(domainMin=0, padding=90))
     y = alt.Y("y:Q", title=f"{name} (ms)", scale=dict(zero=False, padding=20))
     points = base.mark_point(filled=True, opacity=0.9).encode(
         x=x,
