@@ -397,6 +397,68 @@ impl EnergyPrice {
     }
 }
 
+impl Workload {
+    /// Checks what the values mean together, and fills in the name; `key` is its place.
+    fn complete(&mut self, key: &str) -> Result<(), SpecError> {
+        let sources =
+            [("trace", self.trace.is_some()), ("synthetic", self.synthetic.is_some()), ("jobs", !self.jobs.is_empty())];
+        let given: Vec<&str> = sources.iter().filter(|s| s.1).map(|s| s.0).collect();
+        if given.len() != 1 {
+            let got = match given.is_empty() {
+                true => "neither trace nor synthetic nor jobs".to_string(),
+                false => given.join(" and "),
+            };
+            return Err(SpecError::new(key, got, "one of them"));
+        }
+        if self.trace.as_deref() == Some("") {
+            return Err(SpecError::new(format!("{key}.trace"), "\"\"", "a path"));
+        }
+        if let (Some(parameter), None) = (self.format_parameters.keys().next(), &self.trace) {
+            let got = format!("key {parameter:?} without a trace");
+            let need = "no keys here";
+            return Err(SpecError::new(format!("{key}.format_parameters"), got, need));
+        }
+        if let (Some(n), true) = (self.processors, self.jobs.is_empty()) {
+            let place = format!("{key}.processors");
+            return Err(SpecError::new(place, format!("{n} without jobs"), "no key here"));
+        }
+        check_sizes(key, self.device_blocks.as_deref())?;
+        if let Some(WarmUp::Time(span)) = self.warm_up {
+            check_length(&format!("{key}.warm_up"), span)?;
+        }
+        if let Some(Arrivals::Closed(closed)) = &self.arrivals {
+            let place = format!("{key}.arrivals.closed");
+            closed.pauses().map_err(|e| e.within(&place))?;
+        }
+        if self.name.is_empty() {
+            self.name = match &self.trace {
+                Some(path) => trace_name(path),
+                None if self.jobs.is_empty() => "synthetic".into(),
+                None => "jobs".into(),
+            };
+        }
+        Ok(())
+    }
+}
+
+impl System {
+    /// The same of a system.
+    fn complete(&mut self, key: &str) -> Result<(), SpecError> {
+        self.check_drives().map_err(|e| e.within(key))?;
+        self.organisation().map_err(|e| e.within(key))?;
+        self.layers().map_err(|e| e.within(key))?;
+        self.planned_changes(key)?;
+        if self.name.is_empty() {
+            self.name = match &self.drive {
+                Value::String(name) => stem(name),
+                Value::Null => "mixed".into(),
+                table => table["name"].as_str().unwrap_or("drive").to_string(),
+            };
+        }
+        Ok(())
+    }
+}
+
 impl Experiment {
     /// The capping of a system; `None` if neither it nor the experiment has a table.
     ///
@@ -499,59 +561,11 @@ impl Experiment {
                 return Err(SpecError::new(list, "none", "at least one"));
             }
         }
-        for (i, w) in self.workload.iter_mut().enumerate() {
-            let key = format!("workload[{i}]");
-            let sources =
-                [("trace", w.trace.is_some()), ("synthetic", w.synthetic.is_some()), ("jobs", !w.jobs.is_empty())];
-            let given: Vec<&str> = sources.iter().filter(|s| s.1).map(|s| s.0).collect();
-            if given.len() != 1 {
-                let got = match given.is_empty() {
-                    true => "neither trace nor synthetic nor jobs".to_string(),
-                    false => given.join(" and "),
-                };
-                return Err(SpecError::new(key, got, "one of them"));
-            }
-            if w.trace.as_deref() == Some("") {
-                return Err(SpecError::new(format!("{key}.trace"), "\"\"", "a path"));
-            }
-            if let (Some(parameter), None) = (w.format_parameters.keys().next(), &w.trace) {
-                let got = format!("key {parameter:?} without a trace");
-                let need = "no keys here";
-                return Err(SpecError::new(format!("{key}.format_parameters"), got, need));
-            }
-            if let (Some(n), true) = (w.processors, w.jobs.is_empty()) {
-                let place = format!("{key}.processors");
-                return Err(SpecError::new(place, format!("{n} without jobs"), "no key here"));
-            }
-            check_sizes(&key, w.device_blocks.as_deref())?;
-            if let Some(WarmUp::Time(span)) = w.warm_up {
-                check_length(&format!("{key}.warm_up"), span)?;
-            }
-            if let Some(Arrivals::Closed(closed)) = &w.arrivals {
-                let place = format!("{key}.arrivals.closed");
-                closed.pauses().map_err(|e| e.within(&place))?;
-            }
-            if w.name.is_empty() {
-                w.name = match &w.trace {
-                    Some(path) => trace_name(path),
-                    None if w.jobs.is_empty() => "synthetic".into(),
-                    None => "jobs".into(),
-                };
-            }
+        for (i, workload) in self.workload.iter_mut().enumerate() {
+            workload.complete(&format!("workload[{i}]"))?;
         }
-        for (i, s) in self.system.iter_mut().enumerate() {
-            let key = format!("system[{i}]");
-            s.check_drives().map_err(|e| e.within(&key))?;
-            s.organisation().map_err(|e| e.within(&key))?;
-            s.layers().map_err(|e| e.within(&key))?;
-            s.planned_changes(&key)?;
-            if s.name.is_empty() {
-                s.name = match &s.drive {
-                    Value::String(name) => stem(name),
-                    Value::Null => "mixed".into(),
-                    table => table["name"].as_str().unwrap_or("drive").to_string(),
-                };
-            }
+        for (i, system) in self.system.iter_mut().enumerate() {
+            system.complete(&format!("system[{i}]"))?;
         }
         (0..self.system.len()).try_for_each(|i| self.capping_of(i).map(drop))
     }
