@@ -16,7 +16,6 @@ pub mod dotted;
 pub mod drive_file;
 #[doc(hidden)]
 pub mod ended;
-pub mod entry;
 #[doc(hidden)]
 pub mod expected;
 pub mod experiment;

@@ -11,7 +11,7 @@ use crate::failure_limit;
 pub use crate::inputs::Inputs;
 use crate::layer;
 use crate::open::{OpenWorkload, Opened};
-use crate::organisation::{self, Context, Organisation};
+use crate::organisation::{Context, DeviceSizes, Organisation};
 use crate::output::{slug, unwritten, write_series, RequestLog};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
@@ -426,16 +426,16 @@ impl<'a> Job<'a> {
         let (name, params) = self.system().organisation().map_err(at(&self.key))?;
         let found = self.inputs.organisations.find("organisation", &name);
         let entry = found.map_err(at(&self.key))?;
-        let context = Context { member_blocks, device_blocks: self.device_blocks(entry, open)?, params };
+        let context = Context { member_blocks, device_blocks: self.device_blocks(entry.facts, open)? };
         let place = format!("{}.organisation", self.key);
-        Ok((entry.build)(&context).map_err(at(&place))?)
+        Ok(entry.build(&params, &context).map_err(at(&place))?)
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.
-    fn device_blocks(&self, entry: &organisation::Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
+    fn device_blocks(&self, sizes: DeviceSizes, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
         let given = &self.workload().device_blocks;
         match given {
-            _ if !entry.needs_device_blocks => return Ok(Vec::new()),
+            _ if sizes == DeviceSizes::Unused => return Ok(Vec::new()),
             Some(list) if list.len() > 1 => return Ok(list.clone()),
             _ => {}
         }

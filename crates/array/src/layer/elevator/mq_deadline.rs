@@ -13,13 +13,14 @@
 //! One priority class. `async_depth` has its present default, which limits nothing.
 
 use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
-use super::{Elevator, Entry, Queued};
+use super::{Elevator, Queued};
+use headstack_schema::Plugin;
 use headstack_units::{Span, Time};
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
-    Entry::new("mq-deadline", summary, |_, p| Ok(Box::new(MqDeadline::new(p)))).with_example("writes_starved = 4")
+    Plugin::<dyn Elevator>::new("mq-deadline", summary, "writes_starved = 4", |p, _| Ok(Box::new(MqDeadline::new(p))))
 }
 
 /// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
