@@ -4,7 +4,6 @@
 #![allow(clippy::result_large_err)]
 
 pub mod controlled;
-pub mod entry;
 pub mod layer;
 pub mod measured;
 pub mod member;

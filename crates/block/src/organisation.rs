@@ -11,14 +11,13 @@
 //! Each is the layer of the same name over all drives, or over all layers that the system lists. One without redundancy
 //! has no state, so a run divides requests by it itself: that costs less than a node, and drives stay independent. One
 //! with redundancy is put over the drives as a layer (`System::layers`), and the devices lie end to end in its one unit. A
-//! new one is a function here and an entry in the list; a program adds its own in the inputs of a run.
+//! new one is a function here and a word in the list; a program adds its own in the inputs of a run.
 
-use crate::entry::{effective, registered, About, NoParameters};
 use crate::layer::concatenate::end_to_end;
 use crate::layer::volume::copies::Joined;
 use crate::layer::{independent, raid0, raid1, raid10, raid5};
-use headstack_drive::spec::Params;
-use headstack_schema::{read_table, Registry, SpecError, Table};
+use headstack_schema::{ModelKind, NoParameters, Plugin, Plugins, SpecError, Table};
+use std::sync::LazyLock;
 
 /// The part of a request that lies on one member drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,97 +81,75 @@ pub struct Context {
     pub member_blocks: Vec<u64>,
     /// Size of each device of the workload in 512-byte blocks; empty if unknown.
     pub device_blocks: Vec<u64>,
-    /// Parameters, as the organisation's file documents them.
-    pub params: Params,
 }
 
-/// How an organisation is built. An entry that is made at run time captures what it needs.
-pub type Build = dyn Fn(&Context) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync;
-
-/// One entry of the registry.
-pub struct Entry {
-    /// Name, help and parameters.
-    pub about: About,
-    /// Whether the sizes of the workload's devices must be known.
-    pub needs_device_blocks: bool,
-    /// All parameters that it takes from a table, also those that the table leaves out.
-    ///
-    /// # Errors
-    /// A table that does not fit.
-    pub effective: fn(&Params) -> Result<Params, SpecError>,
-    /// Builds the organisation.
-    ///
-    /// # Errors
-    /// Unknown parameters, values out of bounds, or drives that do not fit.
-    pub build: Box<Build>,
+impl ModelKind for dyn Organisation {
+    const NAME: &'static str = "organisation";
+    type For<'a> = &'a Context;
+    type Facts = DeviceSizes;
+    type Error = SpecError;
 }
 
-registered!(Entry);
+/// Whether an organisation is built for the sizes of the workload's devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceSizes {
+    /// They must be known.
+    Needed,
+    /// They make no difference.
+    Unused,
+}
 
-impl Entry {
-    /// An organisation with the parameters `P`, for which the sizes of the workload's devices must be known.
-    pub fn new<P: Table>(
-        name: impl Into<String>,
-        summary: impl Into<String>,
-        build: impl Fn(&Context, P) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync + 'static,
-    ) -> Entry {
-        Entry {
-            about: About::new::<P>(name, summary),
-            needs_device_blocks: true,
-            effective: effective::<P>,
-            build: Box::new(move |context| build(context, read_table(&context.params)?)),
-        }
-    }
+/// An organisation with the parameters `P`, for which the sizes of the workload's devices must be known.
+fn sized<P: Table + 'static>(
+    name: &'static str,
+    summary: &'static str,
+    build: impl Fn(P, &Context) -> Result<Box<dyn Organisation>, SpecError> + Send + Sync + 'static,
+) -> Plugin<dyn Organisation> {
+    Plugin::<dyn Organisation>::with_facts(name, summary, "", DeviceSizes::Needed, build)
 }
 
 /// Every organisation that comes with this crate.
-pub fn entries() -> Registry<Entry> {
-    let raid10 = Entry {
-        effective: raid10::effective,
-        ..volume::<raid10::Parameters>(raid10::NAME, "striped copies: near, far and offset layouts")
-    };
-    let entries = [
+pub static PLUGINS: LazyLock<Plugins<dyn Organisation>> = LazyLock::new(|| {
+    Plugins::new([
         each_alone(),
         concatenate(),
-        Entry::new(raid0::NAME, "striped over all drives, no redundancy", |context, p| {
+        sized(raid0::NAME, "striped over all drives, no redundancy", |p, context| {
             Ok(linear(context, raid0::striped(&context.member_blocks, &p)?))
         }),
         volume::<raid1::Parameters>(raid1::NAME, "every block on every drive"),
-        raid10,
+        volume::<raid10::Parameters>(raid10::NAME, "striped copies: near, far and offset layouts")
+            .completed_by(raid10::Parameters::complete),
         volume::<raid5::Parameters>(raid5::NAME, "striped with rotating parity: one drive may be gone"),
-    ];
-    Registry::new("organisation", entries)
-}
+    ])
+});
 
 /// The organisations that are layers of the same names.
 pub const VOLUMES: [&str; 3] = [raid1::NAME, raid10::NAME, raid5::NAME];
 
 /// Device `i` of the workload is drive `i`, as in the arrays on which the field's traces were recorded ("MD" in Sankar,
 /// Gurumurthi & Stan, "Intra-disk parallelism", ISCA 2008, section 7).
-fn each_alone() -> Entry {
+fn each_alone() -> Plugin<dyn Organisation> {
     let summary = "device i of the workload is drive i";
-    Entry {
-        needs_device_blocks: false,
-        ..Entry::new(independent::NAME, summary, |context, _: NoParameters| {
-            Ok(Box::new(Independent { member_blocks: context.member_blocks.clone() }))
-        })
-    }
+    Plugin::<dyn Organisation>::with_facts(
+        independent::NAME,
+        summary,
+        "",
+        DeviceSizes::Unused,
+        |NoParameters {}, context| Ok(Box::new(Independent { member_blocks: context.member_blocks.clone() })),
+    )
 }
 
 /// The workload's devices end to end, over drives end to end: "HC-SD", the data of an array moved onto one large drive,
 /// each device's data contiguous (Sankar, Gurumurthi & Stan, ISCA 2008, section 7.1). Devices that do not fit on the drives
 /// are truncated.
-pub fn concatenate() -> Entry {
-    let summary = "devices end to end over drives end to end";
-    Entry::new("concatenate", summary, |context, _: NoParameters| {
-        Ok(linear(context, end_to_end(&context.member_blocks)))
-    })
+pub fn concatenate() -> Plugin<dyn Organisation> {
+    volume::<NoParameters>("concatenate", "devices end to end over drives end to end")
 }
 
 /// The entry of an organisation that is the layer `name`: the layer is below, with the parameters, and the devices lie
 /// end to end in its one unit.
-pub fn volume<P: Table>(name: &str, summary: &str) -> Entry {
-    Entry::new(name, summary, |context, _: P| Ok(linear(context, end_to_end(&context.member_blocks))))
+pub fn volume<P: Table + 'static>(name: &'static str, summary: &'static str) -> Plugin<dyn Organisation> {
+    sized(name, summary, |_: P, context| Ok(linear(context, end_to_end(&context.member_blocks))))
 }
 
 /// The workload's devices end to end on joined drives.

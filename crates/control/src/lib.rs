@@ -9,7 +9,7 @@
 //! use headstack_control::{policy, Command, Device, Input, Params, Sample};
 //! use headstack_units::{Time, Watts};
 //!
-//! let plugin = policy::policies().find("policy", "pcap-agile").copied()?;
+//! let plugin = policy::PLUGINS.find("policy", "pcap-agile")?;
 //! let mut policy = plugin.build(&Params::new(), &[Device::default()])?;
 //! let mut commands = [Command::default()];
 //! for second in 0..=10 {

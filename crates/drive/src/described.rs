@@ -3,7 +3,6 @@
 //! What a model is built with is more than what a file says. Here the rest is filled in with the values that
 //! are taken, and named.
 
-use crate::plugin::filled;
 use crate::spec::DriveSpec;
 use crate::{layout, power, Models};
 use headstack_schema::{Parameter, Params};
@@ -96,14 +95,14 @@ impl DriveSpec {
             name.unwrap_or_default().to_string()
         };
         let mut spec = self.clone();
-        spec.seek = filled(&models.seek, &named(&self.seek), &self.seek);
-        spec.cost = filled(&models.cost, &named(&self.cost), &self.cost);
+        spec.seek = models.seek.filled(&named(&self.seek), &self.seek);
+        spec.cost = models.cost.filled(&named(&self.cost), &self.cost);
         spec.power = power::filled(&self.power, &models.power);
         spec.geometry.layout_parameters = layout::all_parameters(&self.geometry, &models.layouts);
         spec.parallelism.roles = spec.parallelism.roles.filled(&models.roles);
         let queue = &mut spec.queue;
         let parameters = &queue.scheduler_parameters;
-        queue.scheduler_parameters = filled(&models.schedulers, &queue.scheduler, parameters);
+        queue.scheduler_parameters = models.schedulers.filled(&queue.scheduler, parameters);
         spec
     }
 

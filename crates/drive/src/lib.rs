@@ -29,7 +29,6 @@ pub mod models;
 mod options;
 pub mod parallelism;
 pub mod phase;
-pub mod plugin;
 pub mod power;
 pub mod queue;
 #[doc(hidden)]

@@ -4,10 +4,10 @@
 //! [`Mechanics::position`].
 
 use crate::layout::{self, Layout, Place};
-use crate::plugin::Plugins;
 use crate::seek::{SeekModel, SeekTable};
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_engine::SpecError;
+use headstack_schema::Plugins;
 use headstack_units::{nearest, Rotation, Time, Turn};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};

@@ -6,14 +6,13 @@ use crate::mapping;
 use crate::mapping::cleaning::{self, Cleaner};
 use crate::mapping::policy::{self, Policy};
 use crate::mechanics::Mechanics;
-use crate::plugin::{ModelKind, Plugins};
 use crate::power::{self, PowerModel};
 use crate::recent_mechanics::recent_or;
 use crate::roles::{self, RolePolicy};
 use crate::scheduler::{self, Scheduler};
 use crate::seek::{self, SeekModel};
 use crate::spec::{DriveSpec, GeometrySpec};
-use headstack_schema::{json_schema, SpecError, Table, TableSchema};
+use headstack_schema::{json_schema, ModelKind, Plugins, SpecError, Table, TableSchema};
 use headstack_units::Turn;
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use crate::mechanics::Mechanics;
 use crate::models::Models;
 use crate::seek;
 use crate::spec::{DriveSpec, GeometrySpec, PositioningSpec};
-use headstack_schema::{Params, Registered, Registry};
+use headstack_schema::{ModelKind, Params, Plugins};
 use std::sync::{Mutex, PoisonError};
 
 /// How many are kept. Each is a megabyte or less.
@@ -57,7 +57,7 @@ impl Recent {
 }
 
 /// Whether `name` is the same model in two lists.
-fn is_same<E: Registered>(models: &Registry<E>, own: &Registry<E>, name: &str) -> bool {
+fn is_same<T: ?Sized + ModelKind>(models: &Plugins<T>, own: &Plugins<T>, name: &str) -> bool {
     match (models.get(name), own.get(name)) {
         (Some(one), Some(other)) => std::ptr::eq(one, other),
         _ => false,

@@ -5,7 +5,7 @@
 //! Each case runs in its own process, so that the peak of memory is its own. Times are processor time of one
 //! thread, so that other load on the machine has little effect; on several threads, wall time.
 
-use headstack_block::organisation::{entries, Context};
+use headstack_block::organisation::{Context, PLUGINS};
 use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_experiment::{Experiment, Inputs, RunOptions};
 use headstack_sim::Options;
@@ -284,14 +284,11 @@ fn timed(
 ) -> Result<(f64, f64), String> {
     let synthetic: Synthetic = toml::from_str(workload).map_err(|e| e.to_string())?;
     let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.find("organisation", organisation).map_err(|e| e.to_string())?;
-    let context = Context {
-        member_blocks: members.iter().map(Drive::capacity_blocks).collect(),
-        device_blocks,
-        params: toml::from_str(params).map_err(|e| e.to_string())?,
-    };
-    let organisation = (entry.build)(&context).map_err(|e| e.to_string())?;
+    let context = Context { member_blocks: members.iter().map(Drive::capacity_blocks).collect(), device_blocks };
+    let params = toml::from_str(params).map_err(|e| e.to_string())?;
+    let organisation = entry.build(&params, &context).map_err(|e| e.to_string())?;
     let begun = Watch::start();
     let (organisation, options) = (organisation.as_ref(), Options::default());
     let outcome =

@@ -73,8 +73,7 @@ pub fn check_experiment(experiment: &Experiment, inputs: &Inputs) -> Vec<RunErro
 /// Reads the parameters of a system's organisation.
 fn organisation(experiment: &Experiment, inputs: &Inputs, s: usize) -> Result<(), SpecError> {
     let (name, parameters) = experiment.system[s].organisation()?;
-    let entry = inputs.organisations.find("organisation", &name)?;
-    let read = (entry.effective)(&parameters).map(drop);
+    let read = inputs.organisations.find("organisation", &name)?.effective(&parameters).map(drop);
     read.map_err(|e| e.within("organisation"))
 }
 

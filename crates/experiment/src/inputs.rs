@@ -2,12 +2,12 @@
 
 use crate::open::{open_workload, OpenWorkload, Opened};
 use crate::run::error::RunError;
-use headstack_block::layer::{self, elevator};
-use headstack_block::organisation;
-use headstack_control::policy;
+use headstack_block::layer::{self, elevator, Elevators, Layer};
+use headstack_block::organisation::{self, Organisation};
+use headstack_control::{policy, Policy};
 use headstack_drive::{DriveSpec, Models};
-use headstack_schema::Registry;
-use headstack_trace::reader::{formats, Format};
+use headstack_schema::Plugins;
+use headstack_trace::reader::{self, Formats};
 use std::path::PathBuf;
 
 /// Where experiments find drives, workloads and plug-ins.
@@ -15,17 +15,17 @@ pub struct Inputs<'a> {
     /// Folders with one TOML file per drive.
     pub drive_dirs: Vec<PathBuf>,
     /// The known organisations.
-    pub organisations: Registry<organisation::Entry>,
+    pub organisations: Plugins<dyn Organisation>,
     /// The known layers.
-    pub layers: Registry<layer::Entry>,
+    pub layers: Plugins<dyn Layer>,
     /// The known elevators.
-    pub elevators: Registry<elevator::Entry>,
+    pub elevators: Elevators,
     /// The known power-capping policies.
-    pub policies: Registry<policy::Plugin>,
+    pub policies: Plugins<dyn Policy>,
     /// The known models of drives.
     pub models: Models,
     /// The known trace formats.
-    pub formats: Registry<Format>,
+    pub formats: Formats,
     /// Reads drive files that are not TOML (DiskSim's).
     pub other_drive: &'a (dyn Fn(&str) -> Result<DriveSpec, String> + Sync),
     /// Opens a workload at its start. It is called twice if devices must be measured first.
@@ -37,12 +37,12 @@ impl Inputs<'_> {
     pub fn new(drive_dirs: Vec<PathBuf>) -> Self {
         Inputs {
             drive_dirs,
-            organisations: organisation::entries(),
-            layers: layer::entries(),
-            elevators: elevator::entries(),
-            policies: policy::policies(),
+            organisations: organisation::PLUGINS.clone(),
+            layers: layer::PLUGINS.clone(),
+            elevators: elevator::PLUGINS.clone(),
+            policies: policy::PLUGINS.clone(),
             models: Models::builtin(),
-            formats: formats(),
+            formats: reader::PLUGINS.clone(),
             other_drive: &|_| Err("its name does not end in .toml".into()),
             open: &open_workload,
         }

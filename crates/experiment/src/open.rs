@@ -2,9 +2,9 @@
 
 use crate::experiment::Workload;
 use crate::run::error::RunError;
-use headstack_schema::{read, Parameter, Registry, SpecError};
+use headstack_schema::{read, Parameter, SpecError};
 use headstack_trace::classes::{check_classes, marked, Marks, Origin};
-use headstack_trace::reader::Format;
+use headstack_trace::reader::Formats;
 use headstack_trace::{open, ClosedLoop, Counters, Each, Job, Jobs, ReadOptions, Source, Synthetic, TraceError};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub struct OpenWorkload<'a> {
     /// Seed of its random streams: the same for every system.
     pub seed: u64,
     /// The known trace formats.
-    pub formats: &'a Registry<Format>,
+    pub formats: &'a Formats,
     /// Whether the experiment has other workloads too; errors in a trace then name the workload.
     pub of_several: bool,
 }

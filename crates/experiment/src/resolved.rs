@@ -9,6 +9,7 @@ use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{EnergyPrice, Experiment, RunSpec, System, Workload};
 use crate::inputs::Inputs;
 use crate::provenance::{hash_file, sha256, DriveDescription, Input};
+use headstack_block::layer::host_queue::with_elevator;
 use headstack_drive::spec::Params;
 use headstack_drive::{Described, DriveSpec};
 use headstack_schema::{fill, read_table, Parameter, SpecError, Table};
@@ -359,10 +360,8 @@ impl DefaultsFiller<'_> {
             self.defaults.push(format!("{place}.organisation"));
         }
         let place = format!("{place}.organisation");
-        let all = {
-            let entry = self.inputs.organisations.find("organisation", &name)?;
-            (entry.effective)(&parameters).unwrap_or_default()
-        };
+        let entry = self.inputs.organisations.find("organisation", &name)?;
+        let all = entry.effective(&parameters).unwrap_or_default();
         self.fill_parameters(&mut parameters, &place, &all);
         let organisation = match parameters.is_empty() {
             true => Value::String(name),
@@ -378,10 +377,8 @@ impl DefaultsFiller<'_> {
     /// Fills in the parameters of the layers over the drives.
     fn layers(&mut self, place: &str, table: &mut Params, system: &System) -> Result<(), SpecError> {
         for (i, spec) in system.listed_layers()?.into_iter().enumerate() {
-            let all = {
-                let entry = self.inputs.layers.find("name", &spec.name)?;
-                (entry.effective)(&spec.params, &self.inputs.elevators).unwrap_or_default()
-            };
+            let all = self.inputs.layers.find("name", &spec.name)?.effective(&spec.params);
+            let all = with_elevator(all.unwrap_or_default(), &self.inputs.elevators);
             let mut filled = spec.params;
             self.fill_parameters(&mut filled, &format!("{place}.layers.{i}"), &all);
             if filled.is_empty() && spec.of.is_none() {

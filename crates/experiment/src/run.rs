@@ -14,7 +14,7 @@ use crate::system::{Drivable, Members};
 use crate::warnings::{self, DriveFacts, Ended, Facts};
 pub use error::RunError;
 use headstack_block::layer;
-use headstack_block::organisation::{self, Context, Organisation};
+use headstack_block::organisation::{Context, DeviceSizes, Organisation};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
 use headstack_drive::{Drive, DriveDesign, DriveOptions};
@@ -426,16 +426,16 @@ impl<'a> Job<'a> {
         let (name, params) = self.system().organisation().map_err(at(&self.key))?;
         let found = self.inputs.organisations.find("organisation", &name);
         let entry = found.map_err(at(&self.key))?;
-        let context = Context { member_blocks, device_blocks: self.device_blocks(entry, open)?, params };
+        let context = Context { member_blocks, device_blocks: self.device_blocks(entry.facts, open)? };
         let place = format!("{}.organisation", self.key);
-        Ok((entry.build)(&context).map_err(at(&place))?)
+        Ok(entry.build(&params, &context).map_err(at(&place))?)
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.
-    fn device_blocks(&self, entry: &organisation::Entry, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
+    fn device_blocks(&self, sizes: DeviceSizes, open: &OpenWorkload) -> Result<Vec<u64>, RunError> {
         let given = &self.workload().device_blocks;
         match given {
-            _ if !entry.needs_device_blocks => return Ok(Vec::new()),
+            _ if sizes == DeviceSizes::Unused => return Ok(Vec::new()),
             Some(list) if list.len() > 1 => return Ok(list.clone()),
             _ => {}
         }

@@ -3,7 +3,7 @@
 use crate::experiment::{Experiment, System};
 use crate::inputs::Inputs;
 use crate::system::PER_ENTRY;
-use headstack_schema::{json_schema, Field, Kind, Parameter, Registered, Table, TableSchema, Usual};
+use headstack_schema::{json_schema, Field, Kind, Parameter, Table, TableSchema, Usual};
 use serde_json::Value;
 
 impl Inputs<'_> {
@@ -12,9 +12,8 @@ impl Inputs<'_> {
         match kind {
             "organisation" => self.organisations.schemas(),
             "layer" => {
-                let layers = self.layers.iter();
-                let table = |l: &headstack_block::layer::Entry| (l.name().to_string(), with_of(l.parameters()));
-                layers.map(table).collect()
+                let layers = self.layers.schemas().into_iter();
+                layers.map(|(name, table)| (name, with_of(table))).collect()
             }
             "elevator" => self.elevators.schemas(),
             "trace format" => self.formats.schemas(),

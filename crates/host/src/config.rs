@@ -1,10 +1,11 @@
 //! The daemon's configuration, a file of TOML.
 
 use crate::group_state::State;
-use headstack_control::policy::{policies, Drives, Need, Plugin};
+use headstack_control::policy::{Drives, Need, PLUGINS};
 use headstack_control::rack::Split;
+use headstack_control::Policy;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
-use headstack_schema::{did_you_mean, read, shown, Choice, Kind, Params, Registered, SpecError, Table};
+use headstack_schema::{did_you_mean, read, shown, Choice, Kind, Params, Plugin, SpecError, Table};
 use headstack_units::{Joules, Span, Watts};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -398,8 +399,8 @@ impl Group {
             let need = "one or several [[group.drive]] whose settings may be changed";
             return Err(SpecError::new("drive", "none", need));
         }
-        if plugin.drives == Drives::One && n > 1 {
-            let got = format!("{n} drives with {}", plugin.name);
+        if plugin.facts.drives == Drives::One && n > 1 {
+            let got = format!("{n} drives with {}", plugin.name());
             let need = "one drive, or a policy for several, such as pcap-s or feed-forward";
             return Err(SpecError::new("policy", got, need));
         }
@@ -408,9 +409,9 @@ impl Group {
         }
         for (i, map) in self.map.iter().enumerate() {
             let place = format!("map[{i}]");
-            if !has_maps(&plugin) {
+            if !has_maps(plugin) {
                 let need = "a policy with maps, such as learning or feed-forward";
-                return Err(SpecError::new("", format!("it with {}", plugin.name), need).within(&place));
+                return Err(SpecError::new("", format!("it with {}", plugin.name()), need).within(&place));
             }
             if self.map[..i].iter().any(|m| m.model == map.model) {
                 let got = format!("{:?} a second time", map.model);
@@ -435,9 +436,9 @@ impl Group {
                 let need = "a meter that shows this drive: a model has only those that are controlled";
                 return Err(SpecError::new("model", "it", need).within(&place));
             }
-            let needs_limit = drive.control && plugin.needs.contains(&Need::RateLimit);
+            let needs_limit = drive.control && plugin.facts.needs.contains(&Need::RateLimit);
             if needs_limit && drive.cgroup.is_none() {
-                let need = format!("a folder of a control group, for the policy {}", plugin.name);
+                let need = format!("a folder of a control group, for the policy {}", plugin.name());
                 return Err(SpecError::new("cgroup", "none", need).within(&place));
             }
         }
@@ -462,8 +463,8 @@ impl Group {
     ///
     /// # Errors
     /// A name that no policy has.
-    pub fn plugin(&self) -> Result<Plugin, SpecError> {
-        policies().find("policy", &self.policy).copied()
+    pub fn plugin(&self) -> Result<&'static Plugin<dyn Policy>, SpecError> {
+        PLUGINS.find("policy", &self.policy)
     }
 
     /// Whether the policy has a map for each model of drives.
@@ -471,7 +472,7 @@ impl Group {
     /// # Errors
     /// A name that no policy has.
     pub fn has_maps(&self) -> Result<bool, SpecError> {
-        self.plugin().map(|p| has_maps(&p))
+        self.plugin().map(has_maps)
     }
 
     /// The policy's parameters for drives with these tiers, best first, and models; and the models in the order of their maps.
@@ -487,7 +488,7 @@ impl Group {
             }
         }
         let given = |key: &str| self.parameters.contains_key(key);
-        if self.plugin()?.drives != Drives::Several || given("tiers") || given("maps") {
+        if self.plugin()?.facts.drives != Drives::Several || given("tiers") || given("maps") {
             return Ok((parameters, models));
         }
         let has_file = self.map.iter().any(|m| models.contains(&m.model));
@@ -522,7 +523,7 @@ impl Group {
     }
 }
 
-fn has_maps(plugin: &Plugin) -> bool {
+fn has_maps(plugin: &Plugin<dyn Policy>) -> bool {
     let parameters = plugin.parameters();
     parameters.fields.iter().any(|f| f.key == "maps")
 }

@@ -13,7 +13,7 @@ use headstack_drive::DriveOptions;
 use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec};
 use headstack_engine::{SpecError, Warning};
 use headstack_experiment::RunError;
-use headstack_schema::{Field, Registered, Registry};
+use headstack_schema::{Field, ModelKind, Plugin, Plugins};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -161,20 +161,13 @@ fn seeks(mechanics: &Mechanics, cylinders: u32) -> (Vec<[f64; 2]>, f64) {
     (curve.collect(), average)
 }
 
-/// One entry of a list: what it is, parameters that work, and all that it takes.
-fn entry(model: &impl Registered) -> Value {
-    let table = model.parameters();
-    let parameters: Vec<Value> = table.fields.iter().map(parameter).collect();
-    json!({
-        "name": model.name(),
-        "summary": model.summary(),
-        "example": model.example(),
-        "parameters": parameters,
-    })
-}
-
-fn list<E: Registered>(models: &Registry<E>) -> Value {
-    models.iter().map(entry).collect()
+/// The models of a list: what each is, parameters that work, and all that it takes.
+fn list<T: ?Sized + ModelKind>(models: &Plugins<T>) -> Value {
+    let of = |m: &Plugin<T>| {
+        let parameters: Vec<Value> = m.parameters().fields.iter().map(parameter).collect();
+        json!({ "name": m.name(), "summary": m.summary(), "example": m.example(), "parameters": parameters })
+    };
+    models.iter().map(of).collect()
 }
 
 /// What drives count.

@@ -3,9 +3,8 @@
 use crate::errors::{config, json, raise, trace};
 use crate::wait::{no_result, no_thread, wait};
 use headstack_schema::{read, Parameter};
-use headstack_trace::{
-    checks, create_in, formats as list, open, Counters, ReadOptions, TraceError, TraceInfo, Transform,
-};
+use headstack_trace::reader::PLUGINS;
+use headstack_trace::{checks, create_in, open, Counters, ReadOptions, TraceError, TraceInfo, Transform};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::PathBuf;
@@ -143,11 +142,11 @@ pub fn convert(
 /// The trace formats that can be read.
 #[pyfunction]
 pub fn formats() -> PyResult<String> {
-    let known: Vec<_> = list()
+    let known: Vec<_> = PLUGINS
         .iter()
         .map(|f| {
-            json!({"name": f.name, "summary": f.summary, "parameters": f.example_parameters,
-                   "time_unit": f.time_unit, "size_unit": f.size_unit})
+            json!({"name": f.name(), "summary": f.summary(), "parameters": f.example(),
+                   "time_unit": f.facts.time_unit, "size_unit": f.facts.size_unit})
         })
         .collect();
     serde_json::to_string(&known).map_err(json)

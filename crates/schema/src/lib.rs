@@ -34,9 +34,9 @@ mod error;
 mod kind;
 mod parameter;
 mod place;
+mod plugin;
 mod reader;
 mod reading;
-mod registry;
 mod toml_words;
 
 pub mod json_schema;
@@ -47,11 +47,11 @@ pub use headstack_schema_derive::{Choice, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;
+pub use plugin::{name_in, ModelKind, NoParameters, Plugin, Plugins};
 pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
     by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, wrong_kind, InRange, Scalar,
 };
-pub use registry::{Registered, Registry};
 
 /// What the derived code calls. Not for other use.
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! The test function that the fuzzer and the replay of its corpus share.
 
 use crate::options::{OnError, Order, ReadOptions};
-use crate::reader::{formats, open_with, Input};
+use crate::reader::{open_with, Input, PLUGINS};
 
 /// Reading stops after this many requests. Uncompressed formats have fewer requests than bytes, but Parquet's
 /// run lengths can expand a few bytes to many rows.
@@ -13,9 +13,8 @@ pub fn read_hostile(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;
     };
-    let formats = formats();
-    let chosen = formats.iter().nth(usize::from(first) % (formats.names().count() + 1));
-    let example = chosen.map_or("", |format| format.example_parameters);
+    let chosen = PLUGINS.iter().nth(usize::from(first) % (PLUGINS.len() + 1));
+    let example = chosen.map_or("", |format| format.example());
     let parameters = match first & 0x40 {
         0 => serde_json::Map::new(),
         _ => toml::from_str(example).unwrap_or_default(),

@@ -40,7 +40,7 @@ pub use info::{
 pub use ioprio::{Ioprio, IoprioClass};
 pub use jobs::{Job, Jobs};
 pub use options::{Clock, Counters, OnError, Opened, Order, ReadOptions};
-pub use reader::{formats, open, read_measured, read_validate, spc_reader, SpcReader, ValidateRecord};
+pub use reader::{open, read_measured, read_validate, spc_reader, SpcReader, ValidateRecord};
 pub use request::{Command, Process, Request};
 pub use source::{Each, Requests, Source};
 pub use synthetic::{Synthetic, SyntheticSource};

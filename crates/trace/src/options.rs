@@ -1,8 +1,7 @@
 //! Options for reading a trace, and counts of what was read.
 
-use crate::error::TraceError;
-use crate::reader::{formats, Format};
-use headstack_schema::{read_table, Choice, Kind, Parameter, Registry, SpecError, Table};
+use crate::reader::{Format, Formats, PLUGINS};
+use headstack_schema::{Choice, Kind, Parameter, SpecError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -96,8 +95,8 @@ pub struct ReadOptions {
     /// Only these devices; all if empty. Requests to others are counted as filtered.
     pub devices: Vec<u32>,
     /// The formats that can be named or detected.
-    pub formats: Registry<Format>,
-    /// Parameters of the format's own reader, see [`Format::parameters`](crate::reader::Format).
+    pub formats: Formats,
+    /// Parameters of the format's own reader, see [`Format`].
     pub parameters: Map<String, Value>,
     /// Counts of the reader; shared, so that they can be read afterwards.
     pub counters: Counters,
@@ -110,40 +109,9 @@ impl Default for ReadOptions {
             order: Order::default(),
             clock: Clock::default(),
             devices: Vec::new(),
-            formats: formats(),
+            formats: PLUGINS.clone(),
             parameters: Map::new(),
             counters: Counters::default(),
-        }
-    }
-}
-
-/// The key of an experiment's workload that holds [`ReadOptions::parameters`].
-const PARAMETERS: &str = "format_parameters";
-
-impl ReadOptions {
-    /// Takes the parameters of a format's own reader; also returns the options without them.
-    ///
-    /// # Errors
-    /// A key or a value that is not valid for the reader, by its dotted key.
-    pub(crate) fn take<T: Table>(&self) -> Result<(T, ReadOptions), TraceError> {
-        let mut rest = self.clone();
-        let parameters = std::mem::take(&mut rest.parameters);
-        let taken = read_table(&parameters).map_err(|e| e.within(PARAMETERS))?;
-        Ok((taken, rest))
-    }
-
-    /// Refuses parameters that no reader has taken.
-    ///
-    /// # Errors
-    /// Names the first.
-    pub(crate) fn none_left(&self) -> Result<(), TraceError> {
-        match self.parameters.keys().next() {
-            None => Ok(()),
-            Some(key) => Err(TraceError::Input {
-                path: PARAMETERS.into(),
-                got: format!("key {key:?}"),
-                need: "no keys here".into(),
-            }),
         }
     }
 }
@@ -152,14 +120,14 @@ impl ReadOptions {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Opened {
     /// The format.
-    pub format: &'static str,
+    pub format: String,
     /// Unit of its times.
     pub time_unit: &'static str,
     /// Unit of its addresses and sizes.
     pub size_unit: &'static str,
     /// The formats that fit the beginning of the trace, each with its score (1 to 100), the best first; `None`
     /// if the format was named.
-    pub fits: Option<Vec<(&'static str, u8)>>,
+    pub fits: Option<Vec<(String, u8)>>,
 }
 
 /// Counts that remain after the reader is dropped. Clones share them.
@@ -209,16 +177,16 @@ impl Counters {
     pub fn how_opened(&self) -> Opened {
         self.0.opened.lock().map_or_else(|_| Opened::default(), |o| o.clone())
     }
-    pub fn detected(&self, fits: Vec<(&'static str, u8)>) {
+    pub fn detected(&self, fits: Vec<(String, u8)>) {
         if let Ok(mut opened) = self.0.opened.lock() {
             opened.fits = Some(fits);
         }
     }
     pub(crate) fn opened(&self, format: &Format) {
         if let Ok(mut opened) = self.0.opened.lock() {
-            opened.format = format.name;
-            opened.time_unit = format.time_unit;
-            opened.size_unit = format.size_unit;
+            opened.format = format.name().to_string();
+            opened.time_unit = format.facts.time_unit;
+            opened.size_unit = format.facts.size_unit;
         }
     }
     /// Requests after later ones in the file, in formats that are sorted.

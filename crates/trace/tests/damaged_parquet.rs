@@ -3,7 +3,7 @@
 
 use headstack_testkit::memory::peak_bytes;
 use headstack_testkit::XorShift;
-use headstack_trace::reader::{formats, open_with, Input};
+use headstack_trace::reader::{open_with, Input, PLUGINS};
 use headstack_trace::{OnError, ReadOptions};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
@@ -137,7 +137,7 @@ fn read(bytes: &[u8], on_error: OnError, file: Option<&Path>) -> (usize, bool) {
         std::fs::write(path, bytes).unwrap();
         input.file = Some(File::open(path).unwrap());
     }
-    let Ok(source) = open_with(input, Some(formats().find("format", "parquet").unwrap()), &options) else {
+    let Ok(source) = open_with(input, Some(PLUGINS.find("format", "parquet").unwrap()), &options) else {
         return (0, true);
     };
     let (mut rows, mut failed) = (0, false);
@@ -274,8 +274,8 @@ fn small_files_take_little_memory_and_get_short_messages() {
     for (bytes, message) in lengths.chain(others) {
         let before = peak_bytes().unwrap();
         let input = Input::from_bytes(bytes.clone(), "small.parquet");
-        let format = formats().find("format", "parquet").unwrap().clone();
-        let source = open_with(input, Some(&format), &ReadOptions::default()).unwrap();
+        let format = PLUGINS.find("format", "parquet").unwrap();
+        let source = open_with(input, Some(format), &ReadOptions::default()).unwrap();
         let error = source.map(|r| r.err()).next().flatten().unwrap().to_string();
         assert!(error.contains(message) && error.len() < 300, "{error:.300}");
         read(&bytes, OnError::Skip, None);

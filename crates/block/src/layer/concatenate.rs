@@ -8,13 +8,13 @@
 //! No redundancy: an error of a member is an error of the request.
 
 use super::volume::copies::{single, Joined};
-use super::{Entry, LowerCount};
-use crate::entry::NoParameters;
+use super::{Layer, LowerCount};
+use headstack_schema::{NoParameters, Plugin};
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let (name, summary) = ("concatenate", "one space over all members, end to end");
-    Entry::new(name, summary, LowerCount::Many, |context, _: NoParameters| {
+    Plugin::<dyn Layer>::with_facts(name, summary, "", LowerCount::Many, |NoParameters {}, context| {
         Ok(single(name, end_to_end(&context.members), context.members))
     })
 }

@@ -35,11 +35,11 @@
 //! is a change of the drive (`fail`).
 
 use super::{
-    not_supported, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
+    not_supported, Context, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
-use headstack_schema::{Choice, SpecError, Table};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Span, Time};
 use rangemap::{RangeMap, RangeSet};
 use slab::Slab;
@@ -48,11 +48,11 @@ use std::ops::Range;
 /// The layer's name.
 pub const NAME: &str = "fault";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "requests that are late, hang or fail, on purpose";
-    Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(Fault::new(context, &p)?)))
-        .with_example("slow = { ratio = 0.1, by = \"200 ms\" }")
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "slow = { ratio = 0.1, by = \"200 ms\" }", LowerCount::One, |p, context| Ok(Box::new(Fault::new(context, &p)?)))
+        
 }
 
 #[derive(Table)]

@@ -50,15 +50,16 @@ mod settings;
 #[doc(hidden)]
 pub mod waking;
 
-use super::elevator::{self, Elevator};
-use super::{Context, Elevators, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
+use super::elevator::Elevator;
+use super::{Context, Elevators, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
 use admission::{Places, Process, LAST_NAMED, UNKNOWN};
 use flush::Flushes;
 use headstack_drive::Command;
-use headstack_schema::SpecError;
+use headstack_schema::{Plugin, SpecError};
 use headstack_units::{Span, Time};
 use merging::{Edges, Limits, Run};
-use parameters::{effective, wake_batch, Parameters, PlacesName};
+pub use parameters::with_elevator;
+use parameters::{wake_batch, Parameters, PlacesName};
 use processes::Processes;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -69,11 +70,14 @@ pub(crate) const NAME: &str = "host-queue";
 /// The elevator unless another one is named.
 pub(crate) const DEFAULT_ELEVATOR: &str = "mq-deadline";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "places for requests, merging, an elevator, a depth at the device";
-    let entry = Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(HostQueue::new(context, &p)?)));
-    Entry { effective, ..entry.with_example("elevator = \"deadline\"\nnr_requests = 64\ndepth = 4") }
+    let example = "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4";
+    Plugin::<dyn Layer>::with_facts(NAME, summary, example, LowerCount::One, |p, context| {
+        Ok(Box::new(HostQueue::new(context, &p)?))
+    })
+    .completed_by(Parameters::complete)
 }
 
 /// No request: the end of the list of a group's requests.
@@ -158,7 +162,6 @@ struct HostQueue {
 
 impl HostQueue {
     fn new(context: Context, p: &Parameters) -> Result<HostQueue, SpecError> {
-        let entry = context.elevators.find("elevator", &p.elevator)?;
         let legacy = p.places() == PlacesName::Legacy;
         let n = p.nr_requests();
         let limits = Limits {
@@ -169,8 +172,8 @@ impl HostQueue {
         };
         let mut queues = Vec::new();
         for blocks in &context.members {
-            let context = elevator::Context { blocks: *blocks, params: p.elevator_parameters.clone() };
-            let elevator = (entry.build)(&context).map_err(|e| e.within("elevator_parameters"))?;
+            let elevator =
+                (context.elevators).build_named("elevator", &p.elevator, &p.elevator_parameters, *blocks)?;
             queues.push(Queue {
                 elevator,
                 successor: None,
@@ -643,7 +646,6 @@ impl Layer for HostQueue {
     }
 
     fn elevators(&self) -> Option<(&str, Vec<&str>)> {
-        let others = self.elevators.iter().map(|e| e.about.name.as_str());
-        Some((&self.elevator, others.collect()))
+        Some((&self.elevator, self.elevators.names().collect()))
     }
 }

@@ -7,17 +7,16 @@
 //! # Validity
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 
-use super::{not_supported, Entry, Flow, Layer, LowerCount, Setting};
-use crate::entry::NoParameters;
-use headstack_schema::SpecError;
+use super::{not_supported, Flow, Layer, LowerCount, Setting};
+use headstack_schema::{NoParameters, Plugin, SpecError};
 
 /// The layer's name.
 pub(crate) const NAME: &str = "independent";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "lower layers side by side, each with units of its own";
-    Entry::new(NAME, summary, LowerCount::Many, |context, _: NoParameters| Ok(Box::new(Independent(context.members))))
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "", LowerCount::Many, |NoParameters {}, context| Ok(Box::new(Independent(context.members))))
 }
 
 /// Layers side by side, with units of these sizes.

@@ -23,20 +23,20 @@
 //! Commands and responses take no time. A drive file may have a link of its own. Where both would describe
 //! the same wire, give the drive's link no bandwidth, or a larger one. Requests are not interleaved.
 
-use super::{not_supported, Context, Entry, Flow, Layer, LowerCount, Request, Setting, Statistics};
+use super::{not_supported, Context, Flow, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::Command;
-use headstack_schema::{Choice, SpecError, Table};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
 use slab::Slab;
 
 /// The layer's name.
 const NAME: &str = "link";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "lower layers behind one port of finite bandwidth";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(Link::new(context, &p)?)))
-        .with_example("bandwidth = \"600 MB/s\"")
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "bandwidth = \"600 MB/s\"", LowerCount::Many, |p, context| Ok(Box::new(Link::new(context, &p)?)))
+        
 }
 
 /// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.

@@ -14,7 +14,7 @@
 //! Layers stand on the layers below them, so that a system is a tree: a volume over `n` members, a host queue
 //! over one layer, a link over several. [`Tree`] goes through the events of all of them in one order (`flow.rs`).
 //!
-//! To add one: write `crates/block/src/layer/NAME.rs` with a function `entry`, add `NAME` to the list. A program adds
+//! To add one: write `crates/block/src/layer/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds
 //! its own in the inputs of a run.
 
 pub mod drive;
@@ -24,14 +24,14 @@ pub mod statistics;
 pub mod tree;
 pub mod volume;
 
-use crate::entry::{effective, registered, About};
+use elevator::Elevator;
 use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::{Sense, ZoneRules};
 use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part};
 use headstack_engine::ByMode;
-use headstack_schema::{read_table, Choice, Registry, SpecError, Table};
+use headstack_schema::{plugins, Choice, Plugins, SpecError, Table};
 use headstack_trace::Ioprio;
 use headstack_units::{Bandwidth, Lba, Span, Time};
 use std::ops::Range;
@@ -503,14 +503,12 @@ pub(crate) fn not_supported(layer: &str, setting: &Setting, known: &[&str]) -> S
 pub struct Context<'a> {
     /// Sizes of the units of the layers below, at least one, in 512-byte blocks.
     pub members: Vec<u64>,
-    /// Parameters, as the layer's file documents.
-    pub params: Params,
     /// The elevators that a host queue can name.
     pub elevators: &'a Elevators,
 }
 
 /// The elevators that a host queue can name.
-pub type Elevators = Registry<elevator::Entry>;
+pub type Elevators = Plugins<dyn Elevator>;
 
 /// How many lower layers a layer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -521,67 +519,7 @@ pub enum LowerCount {
     Many,
 }
 
-/// How a layer is built. An entry that is made at run time captures what it needs.
-pub type Build = dyn Fn(Context) -> Result<Box<dyn Layer>, SpecError> + Send + Sync;
-
-/// All parameters that a layer takes from a table, also those that the table leaves out; host queues take one of
-/// the elevators.
-pub type Effective = fn(&Params, &Elevators) -> Result<Params, SpecError>;
-
-/// One entry of the registry. The example in `about` works on four lower layers.
-pub struct Entry {
-    /// Name, help and parameters.
-    pub about: About,
-    /// How many lower layers it takes.
-    pub lower: LowerCount,
-    /// All parameters that it takes from a table.
-    ///
-    /// # Errors
-    /// A table that does not fit.
-    pub effective: Effective,
-    /// Builds the layer.
-    ///
-    /// # Errors
-    /// Unknown parameters, values out of bounds, or lower layers that do not fit.
-    pub build: Box<Build>,
+plugins! {
+    dyn Layer = "layer", for<'a> Context<'a>, facts LowerCount;
+    independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle, fault
 }
-
-registered!(Entry);
-
-impl Entry {
-    /// A layer with the parameters `P`.
-    pub fn new<P: Table>(
-        name: impl Into<String>,
-        summary: impl Into<String>,
-        lower: LowerCount,
-        build: impl Fn(Context, P) -> Result<Box<dyn Layer>, SpecError> + Send + Sync + 'static,
-    ) -> Entry {
-        Entry {
-            about: About::new::<P>(name, summary),
-            lower,
-            effective: |table, _| effective::<P>(table),
-            build: Box::new(move |context| {
-                let parameters = read_table(&context.params)?;
-                build(context, parameters)
-            }),
-        }
-    }
-
-    /// The same with parameters that work, as TOML.
-    #[must_use]
-    pub fn with_example(mut self, example: &str) -> Entry {
-        self.about.example = example.into();
-        self
-    }
-}
-
-macro_rules! layers {
-    ($($file:ident),+ $(,)?) => {
-        $(pub mod $file;)+
-        /// Every layer that comes with this crate.
-        pub fn entries() -> Registry<Entry> {
-            Registry::new("layer", [$($file::entry()),+])
-        }
-    };
-}
-layers! { independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle, fault }

@@ -10,20 +10,20 @@
 //! smallest one. `footprint` limits how much of the space is used, summed over the members.
 
 use super::volume::copies::{single, Joined};
-use super::{Entry, LowerCount};
-use headstack_schema::{SpecError, Table};
+use super::{Layer, LowerCount};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
 pub(crate) const NAME: &str = "raid0";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "striped over all members, no redundancy";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p: Parameters| {
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "stripe_unit = \"64 KiB\"", LowerCount::Many, |p: Parameters, context| {
         Ok(single(NAME, striped(&context.members, &p)?, context.members))
     })
-    .with_example("stripe_unit = \"64 KiB\"")
+    
 }
 
 /// Parameters of `raid0`.

@@ -22,8 +22,8 @@ use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Entry, LowerCount};
-use headstack_schema::{SpecError, Table};
+use super::{Layer, LowerCount};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
@@ -32,11 +32,12 @@ pub const NAME: &str = "raid1";
 /// 31 windows: md's `RESYNC_DEPTH` is 32, of which it uses one less.
 pub(super) const AT_ONCE: Bytes = Bytes(31 * WINDOW.0);
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "every block on every member; reads by a policy";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)))
-        .with_example("read_policy = \"nearest\"")
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "read_policy = \"nearest\"", LowerCount::Many, |p, context| {
+        Ok(Box::new(volume(context.members, &p)?))
+    })
 }
 
 /// Parameters of `raid1`.

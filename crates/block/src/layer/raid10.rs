@@ -25,25 +25,21 @@ use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Entry, LowerCount};
-use headstack_schema::{read, read_table, Parameter, Params, SpecError, Table};
+use super::{Layer, LowerCount};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
 pub const NAME: &str = "raid10";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "striped copies: near, far and offset layouts";
-    let entry = Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)));
-    Entry { effective: |table, _| effective(table), ..entry.with_example("near = 2\nchunk = \"64 KiB\"") }
-}
-
-/// The parameters in use, with the policy of reads that follows from the others.
-pub(crate) fn effective(table: &Params) -> Result<Params, SpecError> {
-    let mut p: Parameters = read_table(table)?;
-    p.read_policy = Some(p.policy());
-    read(&p.write())
+    let example = "near = 2\nchunk = \"64 KiB\"";
+    Plugin::<dyn Layer>::with_facts(NAME, summary, example, LowerCount::Many, |p, context| {
+        Ok(Box::new(volume(context.members, &p)?))
+    })
+    .completed_by(Parameters::complete)
 }
 
 /// Parameters of `raid10`.
@@ -72,6 +68,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The parameters in use, with the policy of reads that follows from the others.
+    pub(crate) fn complete(self) -> Parameters {
+        Parameters { read_policy: Some(self.policy()), ..self }
+    }
+
     /// The policy of reads; that of the layout if none is given.
     fn policy(&self) -> ReadPolicy {
         let usual = match self.far > 1 && !self.offset {

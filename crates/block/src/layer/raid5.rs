@@ -27,8 +27,8 @@ use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Entry, LowerCount};
-use headstack_schema::{Choice, SpecError, Table};
+use super::{Layer, LowerCount};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
@@ -37,11 +37,12 @@ pub const NAME: &str = "raid5";
 /// md's stripe cache: 256 pages of each member.
 const AT_ONCE: Bytes = Bytes(256 * 4096);
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "striped with rotating parity: one member may be gone";
-    Entry::new(NAME, summary, LowerCount::Many, |context, p| Ok(Box::new(volume(context.members, &p)?)))
-        .with_example("chunk = \"64 KiB\"")
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "chunk = \"64 KiB\"", LowerCount::Many, |p, context| {
+        Ok(Box::new(volume(context.members, &p)?))
+    })
 }
 
 /// Parameters of `raid5`.

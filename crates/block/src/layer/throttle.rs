@@ -21,9 +21,9 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
-use super::{not_supported, Context, Entry, Flow, Layer, LowerCount, Setting, Statistics};
+use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -31,11 +31,11 @@ use std::collections::VecDeque;
 /// The layer's name.
 pub(super) const NAME: &str = "throttle";
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "releases requests at a limited rate";
-    Entry::new(NAME, summary, LowerCount::One, |context, p| Ok(Box::new(Throttle::new(context, &p)?)))
-        .with_example("iops = \"150/s\"")
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "iops = \"150/s\"", LowerCount::One, |p, context| Ok(Box::new(Throttle::new(context, &p)?)))
+        
 }
 
 #[derive(Table)]

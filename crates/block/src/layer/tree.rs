@@ -2,8 +2,8 @@
 
 use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
-    independent, throttle, Context, DriveLayer, DriveNode, Elevators, Entry, ErrorKind, Layer, LayerCompletion,
-    LayerResult, LowerCount, Request, Setting, Statistics,
+    independent, throttle, Context, DriveLayer, DriveNode, Elevators, ErrorKind, Layer, LayerCompletion, LayerResult,
+    LowerCount, Request, Setting, Statistics,
 };
 use crate::controlled::ControlledDrive;
 use crate::measured::MemberOutcome;
@@ -13,7 +13,7 @@ use crate::timetable::Order;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::ByMode;
-use headstack_schema::{Registry, SpecError};
+use headstack_schema::{Plugin, Plugins, SpecError};
 use headstack_trace::Ioprio;
 use headstack_units::Time;
 use serde_json::Value;
@@ -67,9 +67,9 @@ impl LayerSpec {
     }
 
     /// The registry's entry of this name.
-    fn entry<'a>(&self, entries: &'a Registry<Entry>) -> Result<&'a Entry, SpecError> {
+    fn entry<'a>(&self, entries: &'a Plugins<dyn Layer>) -> Result<&'a Plugin<dyn Layer>, SpecError> {
         let entry = entries.find("name", &self.name)?;
-        match (entry.lower, self.of) {
+        match (entry.facts, self.of) {
             (LowerCount::One, Some(of)) if of != 1 => {
                 let need = format!("1: a {} stands on one layer", self.name);
                 Err(SpecError::new("of", of, need))
@@ -96,7 +96,7 @@ pub fn listed_from(specs: &[LayerSpec]) -> usize {
 ///
 /// # Errors
 /// The first unknown name, at `layers[i]`.
-pub fn check(specs: &[LayerSpec], entries: &Registry<Entry>) -> Result<(), SpecError> {
+pub fn check(specs: &[LayerSpec], entries: &Plugins<dyn Layer>) -> Result<(), SpecError> {
     let mut all = specs.iter().enumerate();
     all.try_for_each(|(i, spec)| {
         let found = spec.entry(entries).map(drop);
@@ -130,7 +130,7 @@ impl Branch {
 pub fn compose(
     drives: Vec<Branch>,
     specs: &[LayerSpec],
-    entries: &Registry<Entry>,
+    entries: &Plugins<dyn Layer>,
     elevators: &Elevators,
 ) -> Result<Vec<Branch>, SpecError> {
     let mut below = drives;
@@ -148,10 +148,10 @@ pub fn compose(
 fn one_height(
     below: Vec<Branch>,
     spec: &LayerSpec,
-    entry: &Entry,
+    entry: &Plugin<dyn Layer>,
     elevators: &Elevators,
 ) -> Result<Vec<Branch>, SpecError> {
-    let width = match (entry.lower, spec.of) {
+    let width = match (entry.facts, spec.of) {
         (LowerCount::One, _) => 1,
         (LowerCount::Many, Some(of)) => of as usize,
         (LowerCount::Many, None) => below.len().max(1),
@@ -167,11 +167,8 @@ fn one_height(
         if group.is_empty() {
             return Ok(made);
         }
-        let layer = (entry.build)(Context {
-            members: group.iter().flat_map(Branch::units).collect(),
-            params: spec.params.clone(),
-            elevators,
-        })?;
+        let members = group.iter().flat_map(Branch::units).collect();
+        let layer = entry.build(&spec.params, Context { members, elevators })?;
         made.push(Branch::new(layer, group));
     }
 }
@@ -216,7 +213,7 @@ impl Tree {
     pub fn new<M>(
         drives: Vec<M>,
         specs: &[LayerSpec],
-        entries: &Registry<Entry>,
+        entries: &Plugins<dyn Layer>,
         elevators: &Elevators,
     ) -> Result<Tree, SpecError>
     where

@@ -39,23 +39,8 @@
 //! With several drives, each tier has one setting. The tiers choose in order, the best tier first. Each leaves at least
 //! the lowest power that the tiers after it can draw.
 //!
-//! Params are `period` (5 s), `stale_after`, `lost_after`, `most_power` (100 W per drive) and `on_loss` of
-//! `pcap-base`, and:
-//!
-//! | key | default | bounds |
-//! |---|---|---|
-//! | `tolerance` | 0.2 W; 1 W for several drives | 0 to 1000 W |
-//! | `margin_ratio` | 0.25 | -1 to 1; `margin` is this part of `tolerance`. Below zero the policy aims above the cap, but within the tolerance |
-//! | `latency_target` | none | 1 ms to 1 h |
-//! | `latency_limit` | none | `latency_target` to 1 h |
-//! | `response_time` | `mean` | `mean`, `p99`: which one the target, the limit and the samples mean; chooses that of the built-in map |
-//! | `settle` | 2 s, less than the period | 0 to `period` |
-//! | `learn` | `on` | `on`, `off` |
-//! | `forget_after` | 30 min | `period` to 1000 h |
-//! | `tiers` | one tier | numbers of drives, best tier first; they add up |
-//! | `efficiency` | 1; 0.83 for several drives | 0.1 to 1; of the power supply |
-//! | `map` | of an Ultrastar 7K4000 | 1 to 4096 tables `{ nr_requests, queue_depth, read_expire, arms, power, iops, response_time }` |
-//! | `maps`, `models` | one model | a list of maps in place of `map`, an empty one for the built-in one; for each tier the place of its map, from 0 |
+//! `headstack models capping feed-forward` prints the parameters. Several drives have a `tolerance` of 1 W and an
+//! `efficiency` of 0.83 unless others are given; a `margin_ratio` below zero aims above the cap, but within the tolerance.
 //!
 //! Points without `read_expire` leave the drive's own. The built-in map has points with 0.7, 1 and 2 s too. They are
 //! used if the drive's elevator has this setting.
@@ -70,24 +55,21 @@
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
-use super::{read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
+use super::{policy, read_tiers, several, Drives, Input, Need, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Extract, Point, Statistic};
 use crate::pcap::tolerance;
 use crate::{Command, Device};
-use headstack_schema::{Choice, Reader, SpecError};
+use headstack_schema::{Choice, Plugin, Reader, SpecError};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
 /// Registration.
-pub const PLUGIN: Plugin = Plugin {
-    name: "feed-forward",
-    summary: "best setting by a map of power and throughput that is corrected while it runs",
-    example: "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"",
-    drives: Drives::Several,
-    needs: &[Need::Queues],
-    read: |reader, devices| Ok(Box::new(FeedForward::new(reader, devices)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "best setting by a map of power and throughput that is corrected while it runs";
+    let example = "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"";
+    policy(["feed-forward", summary, example], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(FeedForward::new(reader, devices)?)))
+}
 
 /// The largest correction of a point by one change, and the bound of all its corrections, in watts.
 const STEP_W: f64 = 2.0;

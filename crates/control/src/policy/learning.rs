@@ -58,7 +58,7 @@
 //! in tiers of their own, each with the map of its model (`maps`, `models`) and measurements of its own. With one meter, powers of
 //! tiers are known only as far as their settings were measured.
 
-use super::{several, Drives, Input, Need, Plugin, Policy, Status};
+use super::{policy, several, Drives, Input, Need, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::learning::book::{Book, Here};
 use crate::learning::load::Load;
@@ -70,19 +70,15 @@ use crate::learning::shelf::{Shelf, Tier};
 use crate::learning::state;
 use crate::map::{self, Extract, Statistic};
 use crate::{Command, Device, RateLimit, Sample};
-use headstack_schema::{Reader, SpecError};
+use headstack_schema::{Plugin, Reader, SpecError};
 use headstack_units::{Frequency, Span, Watts};
 use serde_json::Value;
 
 /// The entry of the list.
-pub const PLUGIN: Plugin = Plugin {
-    name: "learning",
-    summary: "measures settings and takes the fastest that keep the cap; limits rates if none do",
-    example: "",
-    drives: Drives::Several,
-    needs: &[Need::Queues],
-    read: |reader, devices| Ok(Box::new(Learning::new(reader, devices)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "measures settings and takes the fastest that keep the cap; limits rates if none do";
+    policy(["learning", summary, ""], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(Learning::new(reader, devices)?)))
+}
 
 /// The longest expiry of reads in the built-in map. With the shortest queue at the drive a full host's queue is not served within
 /// 2 s, so its power falls once more up to 3 s; a longer one saves nothing.

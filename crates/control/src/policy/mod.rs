@@ -11,11 +11,11 @@
 //! - After a fault of the meter or the cap, the number of periods until the policy reaches its final setting
 //!   for constant power does not depend on the length of the fault.
 //!
-//! To add one: write `crates/control/src/policy/NAME.rs` with a `PLUGIN`, and add `NAME` to the list. The contract
+//! To add one: write `crates/control/src/policy/NAME.rs` with a function `plugin`, and add `NAME` to the list. The contract
 //! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
-use headstack_schema::{EffectiveParameter, Reader, Registered, Registry, SpecError, TableSchema};
+use headstack_schema::{plugins, EffectiveParameter, Plugin, Reader, SpecError, TableSchema};
 use headstack_units::{Span, Time, Watts};
 use serde_json::Value;
 
@@ -96,42 +96,25 @@ pub trait Policy: Send {
     }
 }
 
-/// One entry of the list of policies.
+/// What is known of a policy before it is built.
 #[derive(Debug, Clone, Copy)]
-pub struct Plugin {
-    /// The name in configurations and on the command line.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub summary: &'static str,
-    /// Params that work, as TOML, for documentation and contract tests.
-    pub example: &'static str,
+pub struct Facts {
     /// Number of drives that it caps.
     pub drives: Drives,
     /// What it must be able to set on each drive.
     pub needs: &'static [Need],
-    /// Reads the policy's parameters and builds it for its drives; called by [`Plugin::build`].
-    ///
-    /// # Errors
-    /// Values out of bounds, a wrong number of drives.
-    pub read: Read,
+    read: Read,
 }
 
-/// Reads the parameters of a policy and builds it for its drives.
+/// Reads the parameters of a policy and builds it for its drives: values out of bounds and a wrong number of drives are
+/// errors.
 pub type Read = fn(&mut Reader, &[Device]) -> Result<Box<dyn Policy>, SpecError>;
 
-impl Plugin {
-    /// Builds the policy from its parameters for its drives.
-    ///
-    /// # Errors
-    /// Unknown keys, values out of bounds, a wrong number of drives.
-    pub fn build(&self, table: &Params, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
-        self.build_and_tell(table, devices).map(|built| built.0)
-    }
-
+impl Facts {
     /// The policy, and all parameters that it takes from the table, also those that the table leaves out.
     ///
     /// # Errors
-    /// As [`Plugin::build`].
+    /// Unknown keys, values out of bounds, a wrong number of drives.
     pub fn build_and_tell(
         &self,
         table: &Params,
@@ -141,26 +124,26 @@ impl Plugin {
         let policy = (self.read)(&mut reader, devices)?;
         Ok((policy, reader.finish()?))
     }
-}
 
-impl Registered for Plugin {
-    fn name(&self) -> &str {
-        self.name
-    }
-    fn summary(&self) -> &str {
-        self.summary
-    }
-    fn example(&self) -> &str {
-        self.example
-    }
-
-    /// Those for one drive with Linux's default settings, where the table gives none. Empty if the policy has a
-    /// parameter that must be given.
+    /// The parameters for one drive with Linux's default settings, where the table gives none. Empty if the policy has
+    /// a parameter that must be given.
     fn parameters(&self) -> TableSchema {
         let built = self.build_and_tell(&Params::new(), &[Device::default()]);
         let taken = built.map(|(_, taken)| taken).unwrap_or_default();
         TableSchema { fields: taken.into_iter().map(|t| t.field).collect(), ..TableSchema::default() }
     }
+}
+
+/// A policy for so many drives that must be able to set `needs`.
+pub fn policy(
+    [name, summary, example]: [&'static str; 3],
+    drives: Drives,
+    needs: &'static [Need],
+    read: Read,
+) -> Plugin<dyn Policy> {
+    let facts = Facts { drives, needs, read };
+    let build = move |table: &Params, devices: &[Device]| Ok(facts.build_and_tell(table, devices)?.0);
+    Plugin::undeclared(name, summary, example, facts, move || facts.parameters(), build)
 }
 
 /// A setting of a drive that a policy cannot do without.
@@ -181,18 +164,10 @@ pub enum Drives {
     Several,
 }
 
-/// Declares the modules and the list of all policies from one list of file names.
-macro_rules! plugins {
-    (dyn $trait:ident: $($file:ident),+ $(,)?) => {
-        $(pub mod $file;)+
-        /// Every policy that comes with this crate.
-        pub fn policies() -> Registry<Plugin> {
-            Registry::new("policy", [$($file::PLUGIN),+])
-        }
-    };
+plugins! {
+    dyn Policy = "capping policy", for<'a> &'a [Device], facts Facts;
+    feed_forward, learning, none, pcap_agile, pcap_base, pcap_s, throttle
 }
-
-plugins! { dyn Policy: feed_forward, learning, none, pcap_agile, pcap_base, pcap_s, throttle }
 
 /// The only drive of a policy that caps one.
 ///

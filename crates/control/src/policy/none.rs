@@ -7,19 +7,15 @@
 //! # Validity
 //! Any drives. A cap may be exceeded.
 
-use super::{several, Drives, Input, Plugin, Policy, Status};
+use super::{policy, several, Drives, Input, Policy, Status};
 use crate::{Command, Device};
-use headstack_schema::SpecError;
+use headstack_schema::{Plugin, SpecError};
 
 /// Registration.
-pub const PLUGIN: Plugin = Plugin {
-    name: "none",
-    summary: "no power capping",
-    example: "",
-    drives: Drives::Several,
-    needs: &[],
-    read: |_, devices| Ok(Box::new(Open::new(devices)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "no power capping";
+    policy(["none", summary, ""], Drives::Several, &[], |_, devices| Ok(Box::new(Open::new(devices)?)))
+}
 
 struct Open {
     commands: Vec<Command>,

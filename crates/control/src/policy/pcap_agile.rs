@@ -5,17 +5,8 @@
 //! throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and `throughput_queue_depth`, and
 //! back when power must fall.
 //!
-//! Params are those of `pcap-base`, and:
-//!
-//! | key | default | bounds | Table 1 |
-//! |---|---|---|---|
-//! | `mode` | `tail-latency` | `tail-latency`, `throughput` | |
-//! | `nr_requests` | [4, 32] | 4 to the device's | [Q_IOQ^L, Q_IOQ^U] |
-//! | `queue_depth` | [1, 8] | the device's | [Q_NCQ^L, Q_NCQ^U] |
-//! | `throughput_nr_requests` | 128 | the upper bound to the device's | Q_IOQ^P |
-//! | `throughput_queue_depth` | 32 | the upper bound to the device's | Q_NCQ^P |
-//! | `snap_back` | `drive` | `drive`, `both`, `never`; in throughput mode | section 6.3 |
-//! | `start_nr_requests`, `start_queue_depth` | the lower bounds; in throughput mode 128 and 32 | the bounds | |
+//! Of the parameters that `pcap-base` does not have, Table 1 calls the two numbers of `nr_requests` Q_IOQ^L and Q_IOQ^U,
+//! those of `queue_depth` Q_NCQ^L and Q_NCQ^U, `throughput_nr_requests` and `throughput_queue_depth` Q_IOQ^P and Q_NCQ^P.
 //!
 //! # Source
 //! Khatib and Bandic, FAST 2016, sections 6.2, 6.3 and Table 1.
@@ -23,23 +14,20 @@
 //! As for [`Pcap`]. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
 //! kept.
 
-use super::{only, Drives, Need, Plugin};
+use super::{only, policy, Drives, Need, Policy};
 use crate::guard::{Guard, GuardSettings};
 use crate::pcap::{tolerance, Mode, Pcap, Queues};
 use crate::single::Single;
 use crate::Device;
-use headstack_schema::{Reader, SpecError};
+use headstack_schema::{Plugin, Reader, SpecError};
 use headstack_units::{Span, Watts};
 
 /// Registration.
-pub const PLUGIN: Plugin = Plugin {
-    name: "pcap-agile",
-    summary: "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
-    example: "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
-    drives: Drives::One,
-    needs: &[Need::Queues],
-    read: |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-agile")?)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)";
+    let example = "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]";
+    policy(["pcap-agile", summary, example], Drives::One, &[Need::Queues], |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-agile")?)?)))
+}
 
 /// The upper bounds of Table 1.
 pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };

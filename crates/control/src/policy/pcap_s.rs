@@ -17,17 +17,8 @@
 //! the setting with the highest power, (4, 8), it unloads its heads or spins down after `rest_after` without requests.
 //! So the tiers that lose power first are also the first to rest. A drive that works all the time is not affected.
 //!
-//! Params are those of `pcap-agile`, except `mode` and those of the throughput mode. The defaults are a period of
-//! 10 s, a tolerance of 1 W and a `most_power` of 100 W per drive. Further parameters:
-//!
-//! | key | default | bounds |
-//! |---|---|---|
-//! | `tiers` | one tier | numbers of drives, best tier first; they add up |
-//! | `share` | `strict` | `strict`, `weight` |
-//! | `weights` | – | one per tier, 1e-9 to 1e9; needed with `weight` |
-//! | `efficiency` | 0.83 | 0.1 to 1; of the power supply |
-//! | `rest` | `own` | `own` (only the drive's own timers), `unload`, `standby` |
-//! | `rest_after` | 10 s; 60 s for `standby` | 100 ms to a day |
+//! Parameters are those of `pcap-agile`, except `mode` and those of the throughput mode, and those of the shelf, which
+//! `headstack models capping pcap-s` prints.
 //!
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 8.3 (strict priority, T = 10 s, epsilon = 1 W). With this efficiency
@@ -39,23 +30,20 @@
 //! anything is lowered. A drive that spins up draws more than one that works, for some ten seconds; `rest` does not
 //! keep the cap then, and it does not limit how many drives spin up at once.
 
-use super::{pcap_agile, read_tiers, several, Drives, Input, Need, Plugin, Policy, Status};
+use super::{pcap_agile, policy, read_tiers, several, Drives, Input, Need, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
 use crate::pcap::{tolerance, Mode, Pcap};
 use crate::{Command, Device, Rest, REST_AFTER};
-use headstack_schema::{Choice, Reader, SpecError};
+use headstack_schema::{Choice, Plugin, Reader, SpecError};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
 /// Registration.
-pub const PLUGIN: Plugin = Plugin {
-    name: "pcap-s",
-    summary: "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
-    example: "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"",
-    drives: Drives::Several,
-    needs: &[Need::Queues],
-    read: |reader, devices| Ok(Box::new(Shelf::new(reader, devices)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)";
+    let example = "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"";
+    policy(["pcap-s", summary, example], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(Shelf::new(reader, devices)?)))
+}
 
 struct Member {
     pcap: Pcap,

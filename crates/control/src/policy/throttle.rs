@@ -12,13 +12,7 @@
 //! `watts_per_megabyte_per_s` for 10^6 B/s (`limit = "bandwidth"`). The meter is not used, so it cannot be lost. While
 //! the cap is unknown the last one stays in force; before the first cap the lowest limit applies.
 //!
-//! | key | default | bounds |
-//! |---|---|---|
-//! | `limit` | `iops` | `iops`, `bandwidth` |
-//! | `base` | 7.1 W | 0 to 1000 W |
-//! | `watts_per_iops`, `watts_per_megabyte_per_s` | 0.045, 0.00526 | 1e-6 to 1000 |
-//! | `unlimited_from` | 9.5 W; 8 W for `bandwidth` | 0 to 1000 W |
-//! | `least_iops`, `least_megabytes_per_s` | 1 | 0.001 to 1e6 |
+//! `headstack models capping throttle` prints the parameters.
 //!
 //! # Source
 //! Khatib and Bandic, FAST 2016, sections 4 and 7.1: `dm-throttle`, limits for random work in requests and for
@@ -29,20 +23,17 @@
 //! Random work below its peak of power (90 requests per second on the paper's drive), and work of the kind for
 //! which the line was measured. Other drives and mixtures need other values.
 
-use super::{only, Drives, Input, Need, Plugin, Policy, Status};
+use super::{only, policy, Drives, Input, Need, Policy, Status};
 use crate::{Command, Device, RateLimit};
-use headstack_schema::{Choice, Reader, SpecError};
+use headstack_schema::{Choice, Plugin, Reader, SpecError};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 /// Registration.
-pub const PLUGIN: Plugin = Plugin {
-    name: "throttle",
-    summary: "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)",
-    example: "limit = \"iops\"\nbase = \"7.1 W\"",
-    drives: Drives::One,
-    needs: &[Need::RateLimit],
-    read: |reader, devices| Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?)),
-};
+pub fn plugin() -> Plugin<dyn Policy> {
+    let summary = "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)";
+    let example = "limit = \"iops\"\nbase = \"7.1 W\"";
+    policy(["throttle", summary, example], Drives::One, &[Need::RateLimit], |reader, devices| Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?)))
+}
 
 #[derive(Clone, Copy, PartialEq, Choice)]
 enum Limit {

@@ -1,29 +1,31 @@
 //! Tests the contract of `policy/mod.rs` for every entry of the list.
 
 use crate::common::{build, build_for, drives_of, example, with_expiry, Steps};
-use headstack_control::policy::{policies, Drives, Plugin};
+use headstack_control::policy::{Drives, PLUGINS};
+use headstack_control::Policy;
 use headstack_control::{Command, Device, Input, Sample, Status};
+use headstack_schema::Plugin;
 use headstack_testkit::plugins::folder_matches;
 use headstack_units::{Time, Watts};
 use proptest::prelude::*;
 
 #[test]
 fn files_and_list_agree_and_say_where_they_come_from() {
-    let names: Vec<&str> = policies().iter().map(|p| p.name).collect();
+    let names: Vec<&str> = PLUGINS.iter().map(|p| p.name()).collect();
     folder_matches(env!("CARGO_MANIFEST_DIR"), "src/policy", &["mod"], &names);
 }
 
 #[test]
 fn examples_build_and_unknown_keys_are_refused_by_name() {
-    for plugin in policies().iter() {
+    for plugin in PLUGINS.iter() {
         let devices = vec![Device::default(); drives_of(plugin)];
         let mut table = example(plugin);
         if let Err(e) = plugin.build(&table, &devices) {
-            panic!("example of {}: {e}", plugin.name);
+            panic!("example of {}: {e}", plugin.name());
         }
         table.insert("no_such_key".into(), 1.into());
         let error = plugin.build(&table, &devices).err().expect("an error");
-        assert_eq!(error.got, "key \"no_such_key\"", "{}", plugin.name);
+        assert_eq!(error.got, "key \"no_such_key\"", "{}", plugin.name());
     }
 }
 
@@ -31,24 +33,25 @@ fn examples_build_and_unknown_keys_are_refused_by_name() {
 /// into the table it tells the same, and commands the same.
 #[test]
 fn told_parameters_make_the_same_policy() {
-    for plugin in policies().iter() {
+    for plugin in PLUGINS.iter() {
         for drives in [1, drives_of(plugin)] {
             let devices = vec![Device::default(); drives];
             let short = example(plugin);
-            let build =
-                |table| plugin.build_and_tell(table, &devices).unwrap_or_else(|e| panic!("{}: {e}", plugin.name));
+            let build = |table| {
+                plugin.facts.build_and_tell(table, &devices).unwrap_or_else(|e| panic!("{}: {e}", plugin.name()))
+            };
             let (mut one, told) = build(&short);
             let mut full = short.clone();
             for p in &told {
-                assert!(!p.field.doc.is_empty(), "{}: {}", plugin.name, p.field.key);
-                assert!(!p.field.need().is_empty(), "{}: {}", plugin.name, p.field.key);
+                assert!(!p.field.doc.is_empty(), "{}: {}", plugin.name(), p.field.key);
+                assert!(!p.field.need().is_empty(), "{}: {}", plugin.name(), p.field.key);
                 assert_eq!(p.value.is_none(), p.field.default().is_none() && !short.contains_key(p.field.key));
                 if let Some(value) = &p.value {
                     full.insert(p.field.key.to_string(), value.clone());
                 }
             }
             let (mut two, again) = build(&full);
-            assert_eq!(told, again, "{}", plugin.name);
+            assert_eq!(told, again, "{}", plugin.name());
             let mut commands = [vec![Command::default(); drives], vec![Command::default(); drives]];
             for second in 1..200u64 {
                 let now = Time(second * 1_000_000_000);
@@ -58,7 +61,7 @@ fn told_parameters_make_the_same_policy() {
                 let input = Input { now, cap, sample };
                 let status = one.step(&input, &mut commands[0]);
                 assert_eq!(status, two.step(&input, &mut commands[1]));
-                assert_eq!(commands[0], commands[1], "{} at {second} s", plugin.name);
+                assert_eq!(commands[0], commands[1], "{} at {second} s", plugin.name());
             }
         }
     }
@@ -66,8 +69,8 @@ fn told_parameters_make_the_same_policy() {
 
 #[test]
 fn a_wrong_number_of_drives_is_an_error() {
-    for plugin in policies().iter() {
-        let wrong: &[usize] = match plugin.drives {
+    for plugin in PLUGINS.iter() {
+        let wrong: &[usize] = match plugin.facts.drives {
             Drives::One => &[0, 2],
             Drives::Several => &[0, 10_001],
         };
@@ -81,11 +84,11 @@ fn a_wrong_number_of_drives_is_an_error() {
 
 #[test]
 fn a_misspelt_name_gets_the_list_and_the_nearest() {
-    let error = policies().find("policy", "pcap-agil").copied().expect_err("an error").to_string();
+    let error = PLUGINS.find("policy", "pcap-agil").err().expect("an error").to_string();
     assert!(error.contains("did you mean \"pcap-agile\"?"), "{error}");
-    for plugin in policies().iter() {
-        assert!(error.contains(plugin.name), "{error}");
-        assert_eq!(policies().find("policy", plugin.name).copied().map(|p| p.name), Ok(plugin.name));
+    for plugin in PLUGINS.iter() {
+        assert!(error.contains(plugin.name()), "{error}");
+        assert_eq!(PLUGINS.find("policy", plugin.name()).ok().map(|p| p.name()), Some(plugin.name()));
     }
 }
 
@@ -93,7 +96,7 @@ fn a_misspelt_name_gets_the_list_and_the_nearest() {
 fn a_step_allocates_nothing() {
     for (plugin, device) in pairs() {
         let devices = vec![device; drives_of(&plugin)];
-        let mut policy = build_for(plugin.name, plugin.example, &devices);
+        let mut policy = build_for(plugin.name(), plugin.example(), &devices);
         let mut commands = vec![Command::default(); drives_of(&plugin)];
         let steps: Vec<Input> = Steps::of(&[(20.0, None), (60.0, Some(9.0)), (30.0, Some(7.0))])
             .map(|(now, cap)| Input {
@@ -107,16 +110,14 @@ fn a_step_allocates_nothing() {
                 policy.step(input, &mut commands);
             }
         });
-        assert_eq!(counted.count_total, 0, "{}", plugin.name);
+        assert_eq!(counted.count_total, 0, "{}", plugin.name());
     }
 }
 
 /// Every policy with a drive that has an expiry of reads, and with one that has none.
-fn pairs() -> Vec<(Plugin, Device)> {
+fn pairs() -> Vec<(&'static Plugin<dyn Policy>, Device)> {
     let devices = [Device::default(), with_expiry()];
-    let policies = policies();
-    let all = policies.iter();
-    all.flat_map(|plugin| devices.map(|device| (*plugin, device))).collect()
+    PLUGINS.iter().flat_map(|plugin| devices.map(|device| (plugin, device))).collect()
 }
 
 /// One step with arbitrary input.
@@ -153,8 +154,8 @@ proptest! {
     ) {
         for (plugin, device) in pairs() {
             let n = drives_of(&plugin);
-            let mut policy = build_for(plugin.name, plugin.example, &vec![device; n]);
-            let mut twin = build_for(plugin.name, plugin.example, &vec![device; n]);
+            let mut policy = build_for(plugin.name(), plugin.example(), &vec![device; n]);
+            let mut twin = build_for(plugin.name(), plugin.example(), &vec![device; n]);
             let mut commands = vec![Command::default(); n];
             let mut again = vec![Command::default(); n];
             let mut now = Time::ZERO;
@@ -171,14 +172,14 @@ proptest! {
                 let input = Input { now, cap: cap.map(|w| Watts(w * n as f64)), sample };
                 let status = policy.step(&input, &mut commands);
                 prop_assert_eq!(status, twin.step(&input, &mut again));
-                prop_assert_eq!(&commands, &again, "{}", plugin.name);
+                prop_assert_eq!(&commands, &again, "{}", plugin.name());
                 for command in &commands {
-                    prop_assert!(device.accepts(command), "{}: {:?}", plugin.name, command);
+                    prop_assert!(device.accepts(command), "{}: {:?}", plugin.name(), command);
                     // A complete setting, and only two policies change the expiry.
                     let expire = command.read_expire;
                     prop_assert_eq!(expire.is_some(), device.most_read_expire.is_some());
-                    if !["feed-forward", "learning"].contains(&plugin.name) {
-                        prop_assert_eq!(expire, device.open.read_expire, "{}", plugin.name);
+                    if !["feed-forward", "learning"].contains(&plugin.name()) {
+                        prop_assert_eq!(expire, device.open.read_expire, "{}", plugin.name());
                     }
                 }
             }
@@ -196,16 +197,16 @@ proptest! {
                 let sample = Sample::new(start, Watts(12.0 * n as f64));
                 let input = Input { now: start, cap: Some(Watts(9.0 * n as f64)), sample };
                 policy.step(&input, &mut commands);
-                if plugin.name != "pcap-base" {
-                    prop_assert_eq!(&commands, &reached, "{} after {} s", plugin.name, second);
+                if plugin.name() != "pcap-base" {
+                    prop_assert_eq!(&commands, &reached, "{} after {} s", plugin.name(), second);
                 }
             }
-            if plugin.name.starts_with("pcap") {
+            if plugin.name().starts_with("pcap") {
                 for command in &commands {
                     prop_assert!(command.queue_depth == 1 && command.nr_requests >= 32, "{:?}", command);
                 }
             }
-            if plugin.name == "feed-forward" {
+            if plugin.name() == "feed-forward" {
                 for command in &commands {
                     // The point of the built-in map with the lowest power within the example's limit of 750
                     // ms: 720 ms at 32 places, more at the next point of 40. With an expiry of 700 ms it is 664
@@ -230,11 +231,11 @@ proptest! {
             let tolerance = if n == 1 { 0.2 } else { 1.0 };
             let cap = cap * n as f64;
             // Rounded up, so that every step has an effect.
-            let toml = match plugin.name.starts_with("pcap") {
-                true => format!("{}\nrounding = \"up\"", plugin.example),
-                false => plugin.example.to_string(),
+            let toml = match plugin.name().starts_with("pcap") {
+                true => format!("{}\nrounding = \"up\"", plugin.example()),
+                false => plugin.example().to_string(),
             };
-            let mut policy = build_for(plugin.name, &toml, &vec![device; n]);
+            let mut policy = build_for(plugin.name(), &toml, &vec![device; n]);
             let mut commands = vec![Command::default(); n];
             let mut before = commands.clone();
             for (i, noise) in noise.iter().enumerate() {
@@ -245,7 +246,7 @@ proptest! {
                 policy.step(&input, &mut commands);
                 // The first period after the change may still contain earlier readings.
                 if i > warm + 2 * crate::common::PERIOD_S {
-                    prop_assert_eq!(&commands, &before, "{} at {} s", plugin.name, i);
+                    prop_assert_eq!(&commands, &before, "{} at {} s", plugin.name(), i);
                 }
                 before.clone_from(&commands);
             }
@@ -256,9 +257,9 @@ proptest! {
     /// full period of readings afterwards regulates again, however long the gap was.
     #[test]
     fn a_silent_meter_holds_then_is_safe_then_regulates(silence in 1u64..100_000) {
-        for plugin in policies().iter().filter(|p| !["none", "throttle"].contains(&p.name)) {
+        for plugin in PLUGINS.iter().filter(|p| !["none", "throttle"].contains(&p.name())) {
             let n = drives_of(plugin);
-            let mut policy = build(plugin.name, plugin.example, n);
+            let mut policy = build(plugin.name(), plugin.example(), n);
             let mut commands = vec![Command::default(); n];
             let cap = Some(Watts(9.0 * n as f64));
             let mut step = |s: u64, watts: Option<f64>, commands: &mut [Command]| {
@@ -274,21 +275,21 @@ proptest! {
                 step(s, Some(9.0), &mut commands);
             }
             let held = commands.clone();
-            let lost_after = 3 * if plugin.name == "pcap-s" { 10 } else { 5 };
+            let lost_after = 3 * if plugin.name() == "pcap-s" { 10 } else { 5 };
             for s in 60..60 + silence {
                 let status = step(s, None, &mut commands);
                 let quiet = s - 59;
                 if quiet > lost_after {
-                    prop_assert_eq!(status, Status::Lost, "{}", plugin.name);
+                    prop_assert_eq!(status, Status::Lost, "{}", plugin.name());
                     for command in &commands {
-                        prop_assert_eq!(command.queue_depth, 1, "{}", plugin.name);
-                        prop_assert!(command.nr_requests >= 32, "{}: {:?}", plugin.name, command);
+                        prop_assert_eq!(command.queue_depth, 1, "{}", plugin.name());
+                        prop_assert!(command.nr_requests >= 32, "{}: {:?}", plugin.name(), command);
                     }
                     if quiet > lost_after + 5 {
                         break;
                     }
                 } else {
-                    prop_assert_eq!(&commands, &held, "{}", plugin.name);
+                    prop_assert_eq!(&commands, &held, "{}", plugin.name());
                 }
             }
             let resumed = 60 + silence;

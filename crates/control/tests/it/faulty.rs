@@ -2,7 +2,7 @@
 
 use crate::common::plant::Kind;
 use crate::common::{build_for, drives_of, random, with_expiry};
-use headstack_control::policy::policies;
+use headstack_control::policy::PLUGINS;
 use headstack_control::{Actuator, Command, Controller, Device, Held, Progress, Sample, Sensor};
 use headstack_units::{Span, Time, Watts};
 use proptest::prelude::*;
@@ -108,10 +108,10 @@ proptest! {
         faults in prop::collection::vec((any_answer(), any_lie(), 1u64..8), 1..20),
         cap in 7.5..10.0f64,
     ) {
-        for plugin in policies().iter() {
+        for plugin in PLUGINS.iter() {
             let n = drives_of(plugin);
             let device = Device { can_limit: true, ..with_expiry() };
-            let policy = build_for(plugin.name, plugin.example, &vec![device; n]);
+            let policy = build_for(plugin.name(), plugin.example(), &vec![device; n]);
             let mut controller = Controller::new(policy, &vec![device; n]);
             let mut drives = Drives {
                 device,
@@ -140,10 +140,10 @@ proptest! {
             }
             let in_force: Vec<Option<Command>> = controller.in_force().collect();
             for (i, is) in drives.is.iter().enumerate() {
-                prop_assert_eq!(in_force[i], Some(*is), "{}: drive {}", plugin.name, i);
+                prop_assert_eq!(in_force[i], Some(*is), "{}: drive {}", plugin.name(), i);
             }
-            prop_assert!(controller.release(end, &mut drives), "{}", plugin.name);
-            prop_assert!(drives.is.iter().all(|is| *is == device.open), "{}", plugin.name);
+            prop_assert!(controller.release(end, &mut drives), "{}", plugin.name());
+            prop_assert!(drives.is.iter().all(|is| *is == device.open), "{}", plugin.name());
         }
     }
 }

@@ -246,12 +246,8 @@ fn a_cap_also_chooses_how_many_arms_may_move() {
     let points = [point(64, 1, 8.5, 170.0), point(64, 2, 11.5, 304.0), point(128, 2, 11.0, 320.0)];
     let table = toml::from_str(&format!("map = [{}]", points.join(", "))).expect("TOML");
     let device = Device { arms: 2, ..Device::default() };
-    let mut policy = policy::policies()
-        .find("policy", "feed-forward")
-        .copied()
-        .expect("it")
-        .build(&table, &[device])
-        .expect("it builds");
+    let mut policy =
+        policy::PLUGINS.find("policy", "feed-forward").expect("it").build(&table, &[device]).expect("it builds");
     let mut commands = [Command::default()];
     let mut arms = |from: u64, cap: f64, watts: &dyn Fn(u32) -> f64| {
         for s in from..from + 30 {

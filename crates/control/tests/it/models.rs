@@ -2,7 +2,7 @@
 
 use crate::common::build_for;
 use crate::common::plant::{map_of, Kind, Run, Second};
-use headstack_control::policy::policies;
+use headstack_control::policy::PLUGINS;
 use headstack_control::{Command, Device, Params};
 use headstack_testkit::{cases, first_seed};
 
@@ -99,7 +99,7 @@ fn feed_forward_has_a_map_for_each_model_too() {
 /// What a model has learned is given to another run in which it has another place.
 #[test]
 fn memories_are_those_of_models() {
-    let plugin = policies().find("policy", "learning").copied().expect("it is there");
+    let plugin = PLUGINS.find("policy", "learning").expect("it is there");
     let table: Params = toml::from_str(&with_maps("")).expect("TOML");
     let policy = plugin.build(&table, &[Device::default(); 2 * N]).expect("it builds");
     assert!(policy.memory(0).is_some() && policy.memory(1).is_some());
@@ -108,7 +108,7 @@ fn memories_are_those_of_models() {
 
 #[test]
 fn wrong_maps_are_named() {
-    let plugin = policies().find("policy", "learning").copied().expect("it is there");
+    let plugin = PLUGINS.find("policy", "learning").expect("it is there");
     let point = "{ nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 100 }";
     for (toml, want) in [
         ("models = [0]".to_string(), "models: got it without maps, need maps too, one for each model"),

@@ -7,7 +7,7 @@ use headstack_control::{policy, Device, Params, SpecError};
 fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
     let table: Params = toml::from_str(toml).expect("TOML");
     let devices = vec![Device::default(); drives];
-    match policy::policies().find("policy", name).copied().expect("a policy").build(&table, &devices) {
+    match policy::PLUGINS.find("policy", name).expect("a policy").build(&table, &devices) {
         Ok(_) => panic!("{name} {toml}: got a policy, need an error"),
         Err(error) => error,
     }
@@ -87,7 +87,7 @@ fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
         let point = format!("nr_requests = 4, queue_depth = 1, power = \"8 W\", iops = 1, read_expire = {expire}");
         let own = "{ nr_requests = 4, queue_depth = 1, power = \"9 W\", iops = 1 }";
         let table = toml::from_str(&format!("map = [{own}, {{ {point} }}]")).expect("TOML");
-        let plugin = policy::policies().find("policy", "feed-forward").copied().expect("a policy");
+        let plugin = policy::PLUGINS.find("policy", "feed-forward").expect("a policy");
         plugin.build(&table, &[device]).err().map(|e| e.to_string())
     };
     let without = "map[1].read_expire: got 2 s, need no such key: the drive's elevator has no expiry of reads";
@@ -102,7 +102,7 @@ fn an_expiry_in_a_map_needs_a_drive_that_has_one() {
 #[test]
 fn several_arms_need_a_map_of_their_own() {
     let device = Device { arms: 2, ..Device::default() };
-    let plugin = policy::policies().find("policy", "feed-forward").copied().expect("a policy");
+    let plugin = policy::PLUGINS.find("policy", "feed-forward").expect("a policy");
     let error = plugin.build(&Params::new(), &[device]).err().expect("an error");
     assert_eq!(error.to_string(), "map: got nothing, need points for a drive with 2 arms");
 }
@@ -154,9 +154,9 @@ fn defaults_are_those_of_table_1() {
 #[test]
 fn defaults_that_differ_by_drive_are_not_told() {
     let short = Device { most_nr_requests: 16, ..Device::default() };
-    let plugin = policy::policies().find("policy", "pcap-s").copied().expect("a policy");
+    let plugin = policy::PLUGINS.find("policy", "pcap-s").expect("a policy");
     let told = |devices: &[Device]| {
-        let built = plugin.build_and_tell(&Params::new(), devices);
+        let built = plugin.facts.build_and_tell(&Params::new(), devices);
         let (_, told) = built.expect("it builds");
         let find = |key: &str| told.iter().find(|p| p.field.key == key).cloned();
         (find("nr_requests").expect("read"), find("period").expect("read"))

@@ -2,7 +2,7 @@
 
 use crate::common::build;
 use crate::common::plant::{mean, Kind, Run, Second};
-use headstack_control::policy::{policies, Policy};
+use headstack_control::policy::{Policy, PLUGINS};
 use headstack_control::{Command, Device, Input, Rest, Sample};
 use headstack_units::{Span, Time, Watts};
 
@@ -164,7 +164,7 @@ fn capped_tiers_rest() {
     assert_eq!(after(&mut *policy, 9, Some(16.5), None), [standby; 2]);
     let drive = Device { can_stop: false, ..Device::default() };
     let table = toml::from_str("rest = \"standby\"").expect("TOML");
-    let built = policies().find("policy", "pcap-s").copied().expect("it").build(&table, &[Device::default(), drive]);
+    let built = PLUGINS.find("policy", "pcap-s").expect("it").build(&table, &[Device::default(), drive]);
     let error = built.err().expect("an error");
     assert_eq!((error.key.as_str(), error.got.as_str()), ("rest", "a rest that drive 1 does not have"));
 }

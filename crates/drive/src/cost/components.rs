@@ -13,8 +13,7 @@
 //! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use crate::plugin::Plugin;
-use headstack_schema::{did_you_mean, SpecError, Table};
+use headstack_schema::{did_you_mean, Plugin, SpecError, Table};
 use std::collections::BTreeMap;
 
 /// The registry entry.

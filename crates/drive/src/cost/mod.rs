@@ -8,10 +8,9 @@
 //! To add one: write `crates/drive/src/cost/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{name_in, plugins, ModelKind, Plugins};
 use crate::power::Shape;
 use crate::spec::{ArmShare, DriveSpec};
-use headstack_schema::{Params, SpecError};
+use headstack_schema::{plugins, Params, Plugins, SpecError};
 use serde::Serialize;
 
 /// A range of costs in dollars.
@@ -87,16 +86,10 @@ pub trait CostModel: Send + Sync {
     fn cost(&self, parts: &Parts) -> Result<CostRange, SpecError>;
 }
 
-impl ModelKind for dyn CostModel {
-    const NAME: &'static str = "cost model";
-    const BESIDE: &'static [&'static str] = &[KEY];
-    type For = ();
-}
-
 /// The key of a model's name.
 const KEY: &str = "model";
 
-plugins! { dyn CostModel: components, price }
+plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price }
 
 /// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
 ///
@@ -107,10 +100,7 @@ pub fn build(params: &Params, parts: &Parts, models: &Plugins<dyn CostModel>) ->
         return Ok(None);
     }
     let whole = |e: SpecError| e.within("cost");
-    let name = name_in(params, KEY, <dyn CostModel>::NAME).map_err(whole)?;
-    let plugin = models.find("cost.model", name)?;
-    let model = plugin.build(params, &()).map_err(whole)?;
-    let cost = model.cost(parts).map_err(whole)?.rounded();
+    let cost = models.build("cost", KEY, params, ())?.cost(parts).map_err(whole)?.rounded();
     if !(cost.low >= 0.0 && cost.low <= cost.high && cost.high.is_finite()) {
         return Err(SpecError::new(
             "cost",

@@ -10,8 +10,7 @@
 //! or platters does not change it. Prices of different years cannot be compared.
 
 use super::{check_range, CostModel, CostRange, Parts, MOST_USD};
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn CostModel> {

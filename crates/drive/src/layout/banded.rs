@@ -13,8 +13,7 @@
 
 use super::zoned::{BandOrder, ZonedLayout};
 use super::Layout;
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Layout> {

@@ -9,8 +9,8 @@
 //! Drives up to about 2000; later ones are serpentine or banded.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{Layout, NoParameters};
-use crate::plugin::Plugin;
+use super::Layout;
+use headstack_schema::{NoParameters, Plugin};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Layout> {

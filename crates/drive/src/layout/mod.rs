@@ -15,9 +15,8 @@
 //! To add one: write `crates/drive/src/layout/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
 //! in [`Models`](crate::Models).
 
-use crate::plugin::{filled, plugins, ModelKind, Plugins};
 use crate::spec::{GeometrySpec, DEFAULT_LAYOUT};
-use headstack_schema::{misspelt, unknown_keys, Params, Registered, SpecError, Table};
+use headstack_schema::{misspelt, plugins, unknown_keys, Params, Plugins, SpecError, Table};
 use headstack_units::Turn;
 
 mod shape;
@@ -107,29 +106,21 @@ const TABLE: &str = "geometry";
 /// The key of a layout's name.
 const KEY: &str = "layout";
 
-impl ModelKind for dyn Layout {
-    const NAME: &'static str = "layout";
-    const BESIDE: &'static [&'static str] = GeometrySpec::KEYS;
-    const PLACE: &'static str = TABLE;
-    type For = GeometrySpec;
-}
-
 /// Reads the layout's own keys of `[geometry]`.
 fn parameters<P: Table>(spec: &GeometrySpec) -> Result<P, SpecError> {
     let read = P::read_beside(GeometrySpec::KEYS, &spec.layout_parameters);
     read.map_err(|e| e.within(TABLE))
 }
 
-/// The parameters of layouts that have none.
-#[derive(Table)]
-struct NoParameters {}
-
 /// The layout's own keys of `[geometry]` with all that they leave out.
 pub(crate) fn all_parameters(spec: &GeometrySpec, layouts: &Plugins<dyn Layout>) -> Params {
-    filled(layouts, &spec.layout, &spec.layout_parameters)
+    layouts.filled(&spec.layout, &spec.layout_parameters)
 }
 
-plugins! { dyn Layout: cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents }
+plugins! {
+    dyn Layout = "layout", beside GeometrySpec::KEYS, place TABLE, for<'a> &'a GeometrySpec;
+    cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents
+}
 
 /// Of the keys of a geometry, the error for one that its layout does not know, because that may be a misspelling of
 /// a key that is missing.

@@ -10,8 +10,8 @@
 //! Quantum Atlas 10K and its contemporaries.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{Layout, NoParameters};
-use crate::plugin::Plugin;
+use super::Layout;
+use headstack_schema::{NoParameters, Plugin};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Layout> {

@@ -8,8 +8,8 @@
 //! No drive is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::{Layout, NoParameters};
-use crate::plugin::Plugin;
+use super::Layout;
+use headstack_schema::{NoParameters, Plugin};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Layout> {

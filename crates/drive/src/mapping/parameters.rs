@@ -7,9 +7,10 @@ use super::policy::Policy;
 use super::zoned::Zoned;
 use crate::bounds::{bounded, MOST_WAIT};
 use crate::parallelism::HeadOffset;
-use crate::plugin::{name_in, Plugins};
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode};
-use headstack_schema::{did_you_mean, read_beside, Choice, Kind, Params, SpecError, Table, TableSchema};
+use headstack_schema::{
+    did_you_mean, name_in, read_beside, Choice, Kind, Params, Plugins, SpecError, Table, TableSchema,
+};
 use headstack_units::{Bytes, Span};
 
 /// What `mapping.model` names.
@@ -174,9 +175,7 @@ fn log(table: &Params, sector: Bytes) -> Result<LogParameters, SpecError> {
 /// # Errors
 /// An unknown name.
 pub fn build_policy(p: &LogParameters, policies: &Plugins<dyn Policy>) -> Result<Box<dyn Policy>, SpecError> {
-    let plugin = policies.find("mapping.policy", &p.policy)?;
-    let built = plugin.build(&p.policy_parameters, &());
-    built.map_err(|e| e.within("mapping.policy_parameters"))
+    policies.build_named("mapping.policy", &p.policy, &p.policy_parameters, ())
 }
 
 /// Refuses what is not supported together with a log.

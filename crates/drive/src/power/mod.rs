@@ -17,9 +17,8 @@ pub mod conditions;
 pub mod seek_energy;
 
 use crate::bounds::MOST_PAUSE;
-use crate::plugin::{self, name_in, plugins, ModelKind, Plugins};
 use crate::spec::{DriveSpec, DEFAULT_POWER_MODEL};
-use headstack_schema::{fill, misspelt, Params, SpecError, Table, TableSchema};
+use headstack_schema::{fill, misspelt, plugins, Params, Plugins, SpecError, Table, TableSchema};
 use headstack_units::{Length, Rpm, Span, Watts};
 use serde::Serialize;
 use serde_json::Value;
@@ -118,14 +117,8 @@ pub trait PowerModel: Send + Sync {
 /// The key of a model's name.
 const KEY: &str = "model";
 
-impl ModelKind for dyn PowerModel {
-    const NAME: &'static str = "power model";
-    // The others are read by `Conditions::new` and `SeekEnergy::read`.
-    const BESIDE: &'static [&'static str] = &[KEY, conditions::KEY, seek_energy::KEY];
-    type For = ();
-}
-
-plugins! { dyn PowerModel: modes, rails }
+// `Conditions::new` and `SeekEnergy::read` read the keys beside the parameters.
+plugins! { dyn PowerModel = "power model", beside &[KEY, conditions::KEY, seek_energy::KEY]; modes, rails }
 
 /// The tables that stand in `[power]` beside the parameters of every model.
 #[derive(Table)]
@@ -150,7 +143,7 @@ pub(crate) fn tables(models: &Plugins<dyn PowerModel>) -> Vec<(String, TableSche
 pub(crate) fn filled(params: &Params, models: &Plugins<dyn PowerModel>) -> Params {
     let name = params.get(KEY).and_then(Value::as_str);
     let name = name.unwrap_or(DEFAULT_POWER_MODEL);
-    let mut filled = plugin::filled(models, name, params);
+    let mut filled = models.filled(name, params);
     filled.entry(KEY).or_insert_with(|| name.into());
     if let Some(Value::Object(table)) = filled.get_mut(conditions::KEY) {
         let all = conditions::parameters(table);
@@ -194,13 +187,11 @@ pub fn build_bounded(
 }
 
 fn of_model(params: &Params, shape: &Shape, models: &Plugins<dyn PowerModel>) -> Result<StateWatts, SpecError> {
-    let within = |e: SpecError| e.within("power");
-    let name = match misspelt(params, KEY, &[]) {
-        None if !params.contains_key(KEY) => DEFAULT_POWER_MODEL,
-        _ => name_in(params, KEY, <dyn PowerModel>::NAME).map_err(within)?,
+    let usual = !params.contains_key(KEY) && misspelt(params, KEY, &[]).is_none();
+    let model = match usual {
+        true => models.find("power.model", DEFAULT_POWER_MODEL)?.build(params, ()).map_err(|e| e.within("power"))?,
+        false => models.build("power", KEY, params, ())?,
     };
-    let plugin = models.find("power.model", name)?;
-    let model = plugin.build(params, &()).map_err(within)?;
     Ok(model.watts(shape))
 }
 

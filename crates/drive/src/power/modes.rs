@@ -22,8 +22,7 @@
 use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
 use crate::bounds::MOST_SURFACES;
-use crate::plugin::Plugin;
-use headstack_schema::{Choice, SpecError, Table};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Length, Rpm, Span, Watts};
 
 /// The registry entry.

@@ -27,8 +27,7 @@
 use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
 use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
 use crate::bounds::MOST_SURFACES;
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::{Length, Rpm, Span, Watts};
 
 /// The registry entry.

@@ -9,8 +9,7 @@
 //! Any number of arms.
 
 use super::{Mode, RolePolicy, RoleTable};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn RolePolicy> {

@@ -13,9 +13,8 @@
 
 use crate::bounds::{bounded, MOST_PAUSE};
 use crate::parallelism::{Dash, ParallelismSpec};
-use crate::plugin::{filled, name_in, plugins, ModelKind, Plugins};
 use crate::spec::{DriveSpec, Role};
-use headstack_schema::{wrong_kind, Kind, Parameter, Params, SpecError};
+use headstack_schema::{plugins, wrong_kind, Kind, ModelKind, Parameter, Params, Plugins, SpecError};
 use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
@@ -51,7 +50,7 @@ impl RolesSpec {
             RolesSpec::Table(_) => self.clone(),
             RolesSpec::Policy(table) => {
                 let name = table.get(KEY).and_then(Value::as_str).unwrap_or_default();
-                RolesSpec::Policy(filled(policies, name, table))
+                RolesSpec::Policy(policies.filled(name, table))
             }
         }
     }
@@ -109,13 +108,7 @@ pub trait RolePolicy: Send + fmt::Debug {
     }
 }
 
-impl ModelKind for dyn RolePolicy {
-    const NAME: &'static str = "role policy";
-    const BESIDE: &'static [&'static str] = &[KEY];
-    type For = ();
-}
-
-plugins! { dyn RolePolicy: fixed, adaptive }
+plugins! { dyn RolePolicy = "role policy", beside &[KEY]; fixed, adaptive }
 
 /// A policy and its modes.
 type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);
@@ -129,11 +122,7 @@ pub(crate) fn build(spec: &DriveSpec, policies: &Plugins<dyn RolePolicy>) -> Res
     let policy: Box<dyn RolePolicy> = match &spec.parallelism.roles {
         RolesSpec::Table(table) if table.is_empty() => return Ok(None),
         RolesSpec::Table(table) => Box::new(fixed::Fixed::new(table.clone())),
-        RolesSpec::Policy(table) => {
-            let name = name_in(table, KEY, <dyn RolePolicy>::NAME).map_err(within)?;
-            let plugin = policies.find("parallelism.roles.policy", name)?;
-            plugin.build(table, &()).map_err(within)?
-        }
+        RolesSpec::Policy(table) => policies.build("parallelism.roles", KEY, table, ())?,
     };
     bounded("switch_time", policy.switch_time(), Span::ZERO..=MOST_PAUSE).map_err(within)?;
     let modes = policy.modes(spec.dash.arms);

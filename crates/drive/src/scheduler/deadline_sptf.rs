@@ -12,9 +12,8 @@
 use super::satf::needs_of;
 use super::urgency::{Allowance, BesideLimits, Urgency};
 use super::{Choice, Needs, Scheduler, Search, View};
-use crate::plugin::Plugin;
+use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
-use headstack_schema::Table;
 use headstack_units::Span;
 
 /// The registry entry.

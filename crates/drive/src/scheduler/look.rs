@@ -9,9 +9,8 @@
 //! Ignores rotation.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use crate::plugin::Plugin;
+use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
-use headstack_schema::Table;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -13,10 +13,9 @@
 use crate::limits::Deadlines;
 use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::{ArmChoice, HeadSet};
-use crate::plugin::{plugins, ModelKind, Plugins};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
-use headstack_schema::SpecError;
+use headstack_schema::{plugins, Plugins, SpecError};
 use std::ops::Range;
 
 #[doc(hidden)]
@@ -222,21 +221,17 @@ pub trait Scheduler: Send {
     }
 }
 
-impl ModelKind for dyn Scheduler {
-    const NAME: &'static str = "scheduler";
-    type For = ();
+plugins! {
+    dyn Scheduler = "scheduler";
+    fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf, deadline_sptf
 }
-
-plugins! { dyn Scheduler: fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf, deadline_sptf }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.
 ///
 /// # Errors
 /// Unknown names and parameters, by dotted key.
 pub fn build(spec: &QueueSpec, schedulers: &Plugins<dyn Scheduler>) -> Result<Box<dyn Scheduler>, SpecError> {
-    let plugin = schedulers.find("queue.scheduler", &spec.scheduler)?;
-    let built = plugin.build(&spec.scheduler_parameters, &());
-    built.map_err(|e| e.within("queue.scheduler_parameters"))
+    schedulers.build_named("queue.scheduler", &spec.scheduler, &spec.scheduler_parameters, ())
 }
 
 /// The command with the smallest key; among equals the one that has waited longest.

@@ -13,7 +13,7 @@
 
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
-use crate::plugin::Plugin;
+use headstack_schema::Plugin;
 use crate::queue::Queue;
 
 /// The registry entry.

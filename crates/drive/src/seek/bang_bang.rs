@@ -12,8 +12,7 @@
 //! Without a settling time short seeks are much too fast.
 
 use super::{quantity, SeekModel, MOST_SEEK, TRACKS_PER_INCH};
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Span;
 
 /// Metres in an inch.

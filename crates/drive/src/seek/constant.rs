@@ -8,8 +8,7 @@
 //! For bounds and tests only; no drive behaves like this.
 
 use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 use headstack_units::Span;
 
 /// The registry entry.

@@ -12,8 +12,7 @@
 
 use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
 use crate::bounds::MOST_CYLINDERS;
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Span;
 
 /// The registry entry.

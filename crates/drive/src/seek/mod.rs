@@ -12,8 +12,7 @@
 //! in [`Models`](crate::Models).
 
 use crate::compressed_seek_table::CompressedSeekTable;
-use crate::plugin::{name_in, plugins, ModelKind, Plugins};
-use headstack_schema::{wrong_kind, Params, SpecError};
+use headstack_schema::{plugins, wrong_kind, Params, Plugins, SpecError};
 use headstack_units::{parse_with_units, Span};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -24,16 +23,10 @@ pub trait SeekModel: Send + Sync {
     fn seek(&self, distance: u32) -> Span;
 }
 
-impl ModelKind for dyn SeekModel {
-    const NAME: &'static str = "seek model";
-    const BESIDE: &'static [&'static str] = &[KEY];
-    type For = ();
-}
-
 /// The key of a model's name.
 pub(crate) const KEY: &str = "model";
 
-plugins! { dyn SeekModel: bang_bang, constant, hpl, linear, ng, table, three_point }
+plugins! { dyn SeekModel = "seek model", beside &[KEY]; bang_bang, constant, hpl, linear, ng, table, three_point }
 
 /// A seek model evaluated for every distance of a drive.
 #[derive(Debug, Clone)]
@@ -53,10 +46,7 @@ impl SeekTable {
         constant: Span,
         models: &Plugins<dyn SeekModel>,
     ) -> Result<SeekTable, SpecError> {
-        let within = |e: SpecError| e.within("seek");
-        let name = name_in(params, KEY, <dyn SeekModel>::NAME).map_err(within)?;
-        let plugin = models.find("seek.model", name)?;
-        let model = plugin.build(params, &()).map_err(within)?;
+        let model = models.build("seek", KEY, params, ())?;
         let mut ns = Vec::with_capacity(cylinders.max(1) as usize);
         ns.push(0);
         for distance in 1..cylinders.max(1) {

@@ -14,8 +14,7 @@
 //! paper prints no constants.
 
 use super::{Milliseconds, SeekModel, MOST_COEFFICIENT, TRACKS_PER_INCH};
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Span;
 
 /// The registry entry.

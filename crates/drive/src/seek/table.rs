@@ -10,8 +10,7 @@
 //! positive over all cylinders of the drive.
 
 use super::{SeekModel, MOST_SEEK};
-use crate::plugin::Plugin;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::Span;
 
 /// The registry entry.

@@ -3,13 +3,13 @@
 use super::{faults, Scanning, ServiceUnit};
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
-use crate::plugin::Plugins;
 use crate::queue::Queue;
 use crate::scheduler::{self, Scheduler};
 use crate::service::assemblies;
 use crate::spec::{DriveSpec, QueueSpec};
 use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
+use headstack_schema::Plugins;
 use headstack_units::{Rpm, Time};
 
 impl ServiceUnit {

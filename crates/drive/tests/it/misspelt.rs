@@ -4,10 +4,10 @@
 //! Every key of every shipped drive, and of every plug-in's example, loses a letter in turn.
 
 use headstack_drive::cost::{self, Parts};
-use headstack_drive::plugin::{ModelKind, Plugin, Plugins};
 use headstack_drive::spec::Params;
 use headstack_drive::{layout, power, scheduler, seek, Drive, DriveOptions, DriveSpec, Models};
 use headstack_engine::SpecError;
+use headstack_schema::{ModelKind, Plugin, Plugins};
 use serde_json::{json, Value};
 
 /// The shipped drives, as parsed.

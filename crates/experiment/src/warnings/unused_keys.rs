@@ -2,6 +2,7 @@
 
 use super::Ended;
 use crate::experiment::{System, Workload};
+use headstack_block::organisation::DeviceSizes;
 use crate::resolved::{is_ignored, PER_DRIVE};
 use headstack_drive::spec::Params;
 use headstack_engine::{Check, Warning};
@@ -30,7 +31,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
         let needs_sizes = |s: &System| {
             let name = s.organisation().map(|(name, _)| name);
             let entry = name.ok().and_then(|name| run.inputs.organisations.get(&name));
-            entry.is_some_and(|entry| entry.needs_device_blocks)
+            entry.is_some_and(|entry| entry.facts == DeviceSizes::Needed)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
             say("device_blocks", "no organisation asks for the sizes of devices");

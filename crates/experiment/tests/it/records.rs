@@ -1,7 +1,8 @@
 //! Runs requests and keeps what is logged of each.
 
-use headstack_block::organisation::{entries, Context};
+use headstack_block::organisation::{Context, PLUGINS};
 use headstack_block::Member;
+use headstack_schema::Params;
 use headstack_sim::simulate::{simulate, Log, Options, Outcome, Record};
 use headstack_trace::{Each, Request};
 
@@ -9,9 +10,9 @@ use headstack_trace::{Each, Request};
 pub fn records<M: Member>(members: &mut [M], requests: Vec<Request>, options: &Options) -> (Vec<Record>, Outcome) {
     let context =
         Context { member_blocks: members.iter().flat_map(Member::logical_units).collect(), ..Context::default() };
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get("independent").expect("an organisation");
-    let organisation = (entry.build)(&context).expect("an organisation");
+    let organisation = entry.build(&Params::new(), &context).expect("an organisation");
     let mut records = Vec::new();
     let mut log = |r: &Record| {
         records.push(*r);

@@ -5,13 +5,11 @@
 
 #![allow(clippy::result_large_err)]
 
-use headstack_block::entry::NoParameters;
-use headstack_block::layer::elevator::{self, Elevator, Queued};
+use headstack_block::layer::elevator::{Elevator, Queued};
 use headstack_drive::cost::{CostModel, CostRange, Parts};
 use headstack_drive::layout::{Layout, Place};
 use headstack_drive::mapping::cleaning::{Cleaner, Segment, Target};
 use headstack_drive::mapping::policy::{Policy, Search, Slot};
-use headstack_drive::plugin::{ModelKind, Plugin, Plugins};
 use headstack_drive::power::{LowPower, PowerModel, Shape, StateWatts};
 use headstack_drive::queue::Queue;
 use headstack_drive::roles::{Mode, RolePolicy};
@@ -20,7 +18,7 @@ use headstack_drive::seek::SeekModel;
 use headstack_drive::spec::{GeometrySpec, Role};
 use headstack_drive::Models;
 use headstack_experiment::{run, Experiment, Inputs, Opened, RunError, RunOptions, RunResult};
-use headstack_schema::{Registry, SpecError};
+use headstack_schema::{ModelKind, NoParameters, Plugin, Plugins, SpecError};
 use headstack_trace::{Each, Request};
 use headstack_units::{Lba, Span, Time, Turn};
 use std::path::Path;
@@ -214,13 +212,11 @@ impl Elevator for Stack {
 }
 
 /// A list of one model without parameters, which is built by a closure.
-fn list<T: ?Sized + ModelKind>(
+fn list<T: ?Sized + ModelKind<Facts = (), Error = SpecError>>(
     name: &str,
-    build: impl Fn(&T::For) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
+    build: impl Fn(T::For<'_>) -> Result<Box<T>, SpecError> + Send + Sync + 'static,
 ) -> Plugins<T> {
-    let build = move |NoParameters {}, of: &T::For| build(of);
-    let plugin = Plugin::<T>::new(name.to_string(), "made at run time", "", build);
-    Plugins::new(T::NAME, [plugin])
+    Plugins::new([Plugin::<T>::new(name.to_string(), "made at run time", "", move |NoParameters {}, of| build(of))])
 }
 
 /// Empties the first cylinder that can be emptied.
@@ -264,13 +260,9 @@ fn models(chosen: &Chosen, heads_at: &Chosen) -> Models {
 }
 
 /// One elevator; its choices are added to `chosen`.
-fn elevators(chosen: &Chosen) -> Registry<elevator::Entry> {
+fn elevators(chosen: &Chosen) -> Plugins<dyn Elevator> {
     let chosen = chosen.clone();
-    let build = move |_: &elevator::Context, _: NoParameters| {
-        Ok(Box::new(Stack { waiting: Vec::new(), chosen: chosen.clone() }) as Box<dyn Elevator>)
-    };
-    let entry = elevator::Entry::new("own-elevator", "made at run time", build);
-    Registry::new("elevator", [entry])
+    list::<dyn Elevator>("own-elevator", move |_| Ok(Box::new(Stack { waiting: Vec::new(), chosen: chosen.clone() })))
 }
 
 /// A system of one drive with the models of these lists; `keys` are further keys of the system.

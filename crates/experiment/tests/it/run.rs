@@ -2,11 +2,11 @@
 
 #![allow(clippy::result_large_err)]
 
-use headstack_block::organisation::{concatenate, entries, Entry};
+use headstack_block::organisation::{concatenate, DeviceSizes, Organisation, PLUGINS};
 use headstack_experiment::{
     open_workload, run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult,
 };
-use headstack_schema::Registry;
+use headstack_schema::{NoParameters, Params, Plugin, Plugins};
 use headstack_testkit::{shipped, XorShift};
 use headstack_trace::{Command, Each, Request};
 use headstack_units::{Lba, Time};
@@ -558,15 +558,17 @@ fn a_request_at_the_end_of_simulated_time() {
 fn registries_are_those_that_are_passed() {
     let text = "[workload]\nsynthetic = { n_requests = 100, rate = \"50/s\", footprint = \"1 GB\" }
         [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
-    let run_with = |name: &str, organisations: &Registry<Entry>| {
+    let run_with = |name: &str, organisations: &Plugins<dyn Organisation>| {
         let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
         let inputs = Inputs { organisations: organisations.clone(), ..Inputs::new(drive_dirs()) };
         run(&experiment, &inputs, &RunOptions::default())
     };
     // One more entry, under another name.
-    let mut own = concatenate();
-    own.about.name = format!("mi{}", "ne");
-    let (more, usual) = (Registry::new("organisation", [own]), entries());
+    let facts = DeviceSizes::Needed;
+    let own = Plugin::with_facts(format!("mi{}", "ne"), "", "", facts, |NoParameters {}, context| {
+        concatenate().build(&Params::new(), context)
+    });
+    let (more, usual) = (Plugins::new([own]), PLUGINS.clone());
     let mine = run_with("mine", &more).unwrap();
     let theirs = run_with("concatenate", &usual).unwrap();
     let json = |r: &headstack_experiment::RunResult| serde_json::to_string(&r.systems).unwrap();
@@ -590,7 +592,7 @@ fn registries_are_those_that_are_passed() {
     let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
     let mut inputs = Inputs::new(drive_dirs());
     assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
-    inputs.formats = Registry::new("trace format", []);
+    inputs.formats = Plugins::new([]);
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("workload[0].format: got \"csv\", need one of"), "{error}");
 }

@@ -1,8 +1,9 @@
 //! The simulation loop against closed forms, with a drive of constant service time.
 
-use headstack_block::organisation::{entries, Context, Organisation};
+use headstack_block::organisation::{Context, Organisation, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
+use headstack_schema::Params;
 use headstack_sim::crew::Crew;
 use headstack_sim::simulate::{Log, OutOfRangePolicy, Record, SimulateError, WarmUp};
 use headstack_sim::{simulate, Options, Outcome};
@@ -117,7 +118,7 @@ fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Or
         device_blocks: devices.to_vec(),
         ..Context::default()
     };
-    (entries().get(name).unwrap().build)(&context).unwrap()
+    PLUGINS.get(name).unwrap().build(&Params::new(), &context).unwrap()
 }
 
 fn run(
@@ -389,10 +390,10 @@ fn a_loop_wider_than_its_workload() {
         let options =
             Options { arrivals: Arrivals::Closed(ClosedLoop::fixed(outstanding, Span::ZERO)), ..Options::default() };
         let requests = poisson(1000, 1e6, 1, 1 << 20);
-        let organisation = (entries().get("independent").unwrap().build)(&Context {
-            member_blocks: vec![1 << 20],
-            ..Context::default()
-        });
+        let organisation = PLUGINS
+            .get("independent")
+            .unwrap()
+            .build(&Params::new(), &Context { member_blocks: vec![1 << 20], ..Context::default() });
         let mut source = Each(requests.into_iter().map(Ok));
         let organisation = organisation.unwrap();
         let outcome = simulate(&mut source, &mut members, organisation.as_ref(), &options, None);

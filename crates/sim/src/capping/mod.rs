@@ -48,9 +48,9 @@ pub use runtime::CappingOutcome;
 pub use summary::summarise;
 
 use caps::{CapAt, Caps, Signal};
-use headstack_control::policy::Plugin;
+use headstack_control::Policy;
 use headstack_drive::spec::Params;
-use headstack_schema::{read_table, Choice, Kind, Registry, SpecError, Table};
+use headstack_schema::{read_table, Choice, Kind, Plugins, SpecError, Table};
 use headstack_units::{Span, Watts};
 use std::path::Path;
 
@@ -161,7 +161,7 @@ impl Plan {
     ///
     /// # Errors
     /// The known names and the nearest one, by dotted key.
-    pub fn check_policy(&self, policies: &Registry<Plugin>) -> Result<(), SpecError> {
+    pub fn check_policy(&self, policies: &Plugins<dyn Policy>) -> Result<(), SpecError> {
         let found = policies.find("policy", &self.table.policy).map(drop);
         found.map_err(|e| e.within(&self.place))
     }

@@ -10,14 +10,13 @@ use headstack_block::layer::Setting;
 use headstack_block::member::Member;
 use headstack_control::policy::Need;
 use headstack_control::{
-    policy, Actuator, Command, Controller, Device, Held, Progress, RateLimit, Rest, Sensor, Status, Work,
+    Actuator, Command, Controller, Device, Held, Policy, Progress, RateLimit, Rest, Sensor, Status, Work,
     MOST_READ_EXPIRE,
 };
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::Quantiles;
-use headstack_schema::EffectiveParameter;
-use headstack_schema::{Registry, SpecError};
+use headstack_schema::{EffectiveParameter, Plugin, Plugins, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
 use std::ops::Range;
 
@@ -68,7 +67,7 @@ impl Capper {
     /// A policy that cannot be built, or drives without the layers that it sets.
     pub fn new<M: Member>(
         plan: &Plan,
-        policies: &Registry<policy::Plugin>,
+        policies: &Plugins<dyn Policy>,
         members: &[M],
         jobs: Vec<String>,
     ) -> Result<Capper, SpecError> {
@@ -80,7 +79,7 @@ impl Capper {
         let plugin = policies.find("policy", &table.policy)?;
         check_knobs(plugin, &controlled)?;
         let devices: Vec<Device> = controlled.iter().map(|(_, k)| device(k)).collect();
-        let built = plugin.build_and_tell(&table.parameters, &devices);
+        let built = plugin.facts.build_and_tell(&table.parameters, &devices);
         let (policy, parameters) = built.map_err(|e| match e.key.as_str() {
             "drives" => e,
             _ => e.within("parameters"),
@@ -319,16 +318,17 @@ fn device(controlled: &ControlledDrive) -> Device {
 }
 
 /// Checks that each drive has the layers with the settings that the policy needs.
-fn check_knobs(plugin: &policy::Plugin, controlled: &[(usize, ControlledDrive)]) -> Result<(), SpecError> {
+fn check_knobs(plugin: &Plugin<dyn Policy>, controlled: &[(usize, ControlledDrive)]) -> Result<(), SpecError> {
     for (i, (_, k)) in controlled.iter().enumerate() {
-        for need in plugin.needs {
+        for need in plugin.facts.needs {
             let (layer, is_there) = match need {
                 Need::Queues => ("host-queue", k.queue.is_some()),
                 Need::RateLimit => ("throttle", k.throttle.is_some()),
             };
             if !is_there {
                 let got = format!("drive {i} without a {layer} of its own");
-                let need = format!("a {layer} over each drive in the system's layers, for the policy {}", plugin.name);
+                let need =
+                    format!("a {layer} over each drive in the system's layers, for the policy {}", plugin.name());
                 return Err(SpecError::new("policy", got, need));
             }
         }

@@ -4,8 +4,9 @@ use super::warm_up::WarmUp;
 use crate::capping::Plan as CapPlan;
 use crate::change::Planned;
 use crate::crew::Crew;
+use headstack_control::{policy, Policy};
 use headstack_engine::Progress;
-use headstack_schema::{Choice, Registry};
+use headstack_schema::{Choice, Plugins};
 use headstack_trace::Arrivals;
 use headstack_units::Span;
 
@@ -37,7 +38,7 @@ pub struct Options {
     /// Power capping, if the system has it.
     pub capping: Option<CapPlan>,
     /// The policies that it can name.
-    pub policies: Registry<headstack_control::policy::Plugin>,
+    pub policies: Plugins<dyn Policy>,
     /// Changes during the run, in order of time.
     pub changes: Vec<Planned>,
     /// Number of classes of requests.
@@ -61,7 +62,7 @@ impl Default for Options {
             duration: None,
             past_end: OutOfRangePolicy::Error,
             capping: None,
-            policies: headstack_control::policy::policies(),
+            policies: policy::PLUGINS.clone(),
             changes: Vec::new(),
             classes: 0,
             exact_limit: headstack_engine::quantiles::EXACT_LIMIT,

@@ -2,10 +2,10 @@
 
 use super::drive::{self, vary, vary_limits};
 use crate::{shipped, SplitMix};
-use headstack_drive::plugin::{ModelKind, Plugins};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::ArmShare;
 use headstack_drive::{DriveSpec, Models};
+use headstack_schema::{ModelKind, Plugins};
 use toml::{Table, Value};
 
 /// What a drawn drive is made from.

@@ -157,7 +157,8 @@ fn ambiguous(read: &Counters) -> Option<Warning> {
     let opened = read.how_opened();
     let fits = opened.fits?;
     let (_, best) = *fits.first()?;
-    let equal: Vec<&str> = fits[1..].iter().filter(|(_, score)| *score == best).map(|(name, _)| *name).collect();
+    let equal: Vec<&str> =
+        fits[1..].iter().filter(|(_, score)| *score == best).map(|(name, _)| name.as_str()).collect();
     let text = format!("the trace fits {} as well as {}", equal.join(" and "), opened.format);
     (!equal.is_empty()).then(|| AMBIGUOUS.warn(text))
 }

@@ -11,21 +11,19 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "alibaba",
-    summary: "Alibaba 2020: device,op,offset,length,microseconds",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::UNORDERED_DATES,
-    time_unit: "microseconds",
-    size_unit: "bytes",
-    sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
-    open: |input, options| text(Alibaba, input, Times::UNORDERED_DATES, options),
-    example: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
-};
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "microseconds",
+        size_unit: "bytes",
+        sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
+        sample: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
+    };
+    let summary = "Alibaba 2020: device,op,offset,length,microseconds";
+    Format::with_facts("alibaba", summary, "", facts, |NoParameters {}, (input, options)| text(Alibaba, input, Times::UNORDERED_DATES, options))
+}
 
 struct Alibaba;
 

@@ -15,7 +15,7 @@
 
 use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Format};
+use super::{text, Facts, Format};
 use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::Lba;
@@ -23,15 +23,11 @@ use headstack_units::Lba;
 const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "blkparse",
-    summary: "blkparse text output (events Q, or others on request)",
-    example_parameters: "action = \"issue\"",
-    parameters: <Parameters as Table>::schema,
-    times: TIMES,
-    time_unit: "seconds",
-    size_unit: "512-byte sectors",
-    sniff: |bytes, _| {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "seconds",
+        size_unit: "512-byte sectors",
+        sniff: |bytes, _| {
         let mut fits = 0;
         for line in bytes.split(|&b| b == b'\n').take(8) {
             let (f, count) = words::<6>(line);
@@ -45,11 +41,7 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| {
-        let (Parameters { action }, options) = options.take()?;
-        text(Blkparse::new(action), input, TIMES, &options)
-    },
-    example: || {
+        sample: || {
         b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
             8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
             8,16   1        3     0.000010000   697  Q   R 100 + 16 [my reader]\n\
@@ -57,7 +49,12 @@ pub const FORMAT: Format = Format {
           CPU0 (sda):\n Reads Queued: 1, 8KiB\n"
             .to_vec()
     },
-};
+    };
+    let summary = "blkparse text output (events Q, or others on request)";
+    Format::with_facts("blkparse", summary, "action = \"issue\"", facts, |Parameters { action }, (input, options)| {
+        text(Blkparse::new(action), input, TIMES, options)
+    })
+}
 
 fn device_text(text: &[u8]) -> bool {
     let mut parts = text.splitn(2, |&b| b == b',');

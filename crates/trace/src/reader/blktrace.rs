@@ -15,9 +15,8 @@
 use super::blkparse::{Action, Parameters};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
-use super::{binary, Format};
+use super::{binary, Facts, Format};
 use crate::request::{Command, Process, Request};
-use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
@@ -26,25 +25,22 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "blktrace",
-    summary: "blktrace binary, either byte order",
-    example_parameters: "action = \"issue\"",
-    parameters: <Parameters as Table>::schema,
-    times: TIMES,
-    time_unit: "nanoseconds",
-    size_unit: "addresses in 512-byte sectors, sizes in bytes",
-    sniff: |bytes, _| match bytes.first_chunk::<4>() {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "nanoseconds",
+        size_unit: "addresses in 512-byte sectors, sizes in bytes",
+        sniff: |bytes, _| match bytes.first_chunk::<4>() {
         Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
         Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
         _ => 0,
     },
-    open: |input, options| {
-        let (Parameters { action }, options) = options.take()?;
-        binary(Blktrace::new(action), input, TIMES, &options)
-    },
-    example: || example(true),
-};
+        sample: || example(true),
+    };
+    let summary = "blktrace binary, either byte order";
+    Format::with_facts("blktrace", summary, "action = \"issue\"", facts, |Parameters { action }, (input, options)| {
+        binary(Blktrace::new(action), input, TIMES, options)
+    })
+}
 
 /// Three events (one of another kind, one with a payload) in the given byte order.
 pub fn example(little: bool) -> Vec<u8> {

@@ -16,27 +16,25 @@ use super::parse::{
     need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, text, Format};
+use super::{NoParameters, text, Facts, Format};
 use crate::ioprio::Ioprio;
 use crate::request::{Process, Request};
 use headstack_units::Lba;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "csv",
-    summary: "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "by the name of the column",
-    size_unit: "512-byte blocks or bytes, by the names of the columns",
-    sniff: |bytes, _| match columns(header(bytes)) {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "by the name of the column",
+        size_unit: "512-byte blocks or bytes, by the names of the columns",
+        sniff: |bytes, _| match columns(header(bytes)) {
         Ok(_) => 95,
         Err(_) => 0,
     },
-    open: |input, options| text(Csv::default(), input, Times::ORDERED, options),
-    example: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
-};
+        sample: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
+    };
+    let summary = "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio";
+    Format::with_facts("csv", summary, "", facts, |NoParameters {}, (input, options)| text(Csv::default(), input, Times::ORDERED, options))
+}
 
 pub(super) const MAX_COLUMNS: usize = 64;
 const FEW_COLUMNS: usize = 8;

@@ -12,28 +12,26 @@ use super::parse::{
     field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 use crate::request::{Command, Request};
 use headstack_units::Lba;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "disksim",
-    summary: "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "milliseconds",
-    size_unit: "512-byte blocks",
-    sniff: |bytes, _| {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "milliseconds",
+        size_unit: "512-byte blocks",
+        sniff: |bytes, _| {
         // Without a decimal point in the times, the columns could also be those of MQSim.
         let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
         let point = first.is_some_and(|f| f.contains(&b'.'));
         sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
     },
-    open: |input, options| text(Disksim, input, Times::ORDERED, options),
-    example: || b"0.000000 0 1000 8 1\n12.500000 1 99 16 0\n13.25 0 2000 8 81\n".to_vec(),
-};
+        sample: || b"0.000000 0 1000 8 1\n12.500000 1 99 16 0\n13.25 0 2000 8 81\n".to_vec(),
+    };
+    let summary = "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)";
+    Format::with_facts("disksim", summary, "", facts, |NoParameters {}, (input, options)| text(Disksim, input, Times::ORDERED, options))
+}
 
 struct Disksim;
 

@@ -37,13 +37,13 @@ pub fn read_measured(path: &Path) -> Result<Vec<ValidateRecord>, TraceError> {
     let first = beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
     let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
     input.reader = Box::new(Cursor::new(first.clone()).chain(rest));
-    let (place, is) = (input.path.clone(), |f: Format| (f.sniff)(&first, "") > 0);
-    let measured = if is(csv::FORMAT) {
+    let (place, is) = (input.path.clone(), |f: &Format| (f.facts.sniff)(&first, "") > 0);
+    let measured = if is(&csv::plugin()) {
         collect(Responses::default(), input)?.found
-    } else if is(blktrace::FORMAT) {
-        of_events(path, &blktrace::FORMAT)?
-    } else if is(blkparse::FORMAT) {
-        of_events(path, &blkparse::FORMAT)?
+    } else if is(&blktrace::plugin()) {
+        of_events(path, "blktrace")?
+    } else if is(&blkparse::plugin()) {
+        of_events(path, "blkparse")?
     } else if first.split(|b| *b == b'\n').next().is_some_and(|l| l.contains(&b',')) {
         collect(LatencyLog::default(), input)?.found
     } else {
@@ -128,11 +128,11 @@ impl LineFormat for LatencyLog {
 }
 
 /// The requests of a trace of the block layer, from issue to completion. One that is issued again counts from then.
-fn of_events(path: &Path, format: &Format) -> Result<Vec<Measured>, TraceError> {
+fn of_events(path: &Path, format: &str) -> Result<Vec<Measured>, TraceError> {
     let all = |action: &str| {
         let mut options = ReadOptions::default();
         options.parameters.insert("action".into(), action.into());
-        super::open(path, Some(format.name), &options)?.collect::<Result<Vec<Request>, _>>()
+        super::open(path, Some(format), &options)?.collect::<Result<Vec<Request>, _>>()
     };
     let (issued, completed) = (all("issue")?, all("complete")?);
     let mut issued = issued.into_iter().peekable();

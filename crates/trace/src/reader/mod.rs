@@ -17,7 +17,7 @@
 //! | after an error | nothing more |
 //!
 //! Compressed files (gzip, zstd, bzip2, xz) are read as they are; a byte-order mark before text is passed over.
-//! To add a format: write its file with a `FORMAT` constant and add its word to the list below. Its own
+//! To add a format: write its file with a function `plugin` and add its word to the list below. Its own
 //! parameters are a type in that file, which `open` takes out of the options; parameters that are not taken are
 //! refused.
 
@@ -38,9 +38,9 @@ mod xz;
 
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
-use crate::Source;
+use crate::{Requests, Source};
 use headstack_schema::Table;
-use headstack_schema::{Registered, Registry, TableSchema};
+use headstack_schema::{plugins, NoParameters, Plugin, Plugins};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -76,81 +76,30 @@ impl Input {
     }
 }
 
-/// One format: its name, detection and reader.
-#[derive(Debug, Clone)]
-pub struct Format {
-    /// The name on the command line and in experiments.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub summary: &'static str,
-    /// Parameters of its reader that work, as TOML; empty if it has none.
-    pub example_parameters: &'static str,
-    /// The parameters of its reader.
-    pub parameters: fn() -> TableSchema,
-    /// Properties of its times.
-    pub times: Times,
+/// What is known of a format: its units and detection.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
     /// Unit of its times.
     pub time_unit: &'static str,
     /// Unit of its addresses and sizes.
     pub size_unit: &'static str,
     /// Score of the first bytes and the file's name, from 0 (no fit) to 100.
     pub sniff: fn(&[u8], &str) -> u8,
-    /// Opens a stream of requests.
-    pub open: fn(Input, &ReadOptions) -> Result<Source, TraceError>,
     /// A small valid trace, for contract tests and fuzzing.
-    pub example: fn() -> Vec<u8>,
+    pub sample: fn() -> Vec<u8>,
 }
 
-/// Makes `mod`s and `formats` from one list of file names.
-macro_rules! formats {
-    ($($file:ident),+ $(,)?) => {
-        $(pub mod $file;)+
+/// A format with its parameters; what is built is an open trace.
+pub type Format = Plugin<dyn Requests + Send>;
 
-        /// Every format that comes with this crate.
-        pub fn formats() -> Registry<Format> {
-            Registry::new("trace format", [$($file::FORMAT),+])
-        }
-    };
-}
+/// Several formats.
+pub type Formats = Plugins<dyn Requests + Send>;
 
-formats! {
-    alibaba,
-    blkparse,
-    blktrace,
-    csv,
-    disksim,
-    fio_iolog,
-    mqsim,
-    msr,
-    oracle_general,
-    parquet,
-    spc,
-    srt,
-    systor17,
-    tencent,
-    thesios,
-    validate,
-    vscsi,
-}
-
-impl Registered for Format {
-    fn name(&self) -> &str {
-        self.name
-    }
-    fn summary(&self) -> &str {
-        self.summary
-    }
-    fn example(&self) -> &str {
-        self.example_parameters
-    }
-    fn parameters(&self) -> TableSchema {
-        (self.parameters)()
-    }
-}
-
-/// The parameters of a format that has none.
-fn no_parameters() -> TableSchema {
-    TableSchema::default()
+plugins! {
+    dyn Requests + Send = "trace format", place "format_parameters", for<'a> (Input, &'a ReadOptions), facts Facts,
+    error TraceError;
+    alibaba, blkparse, blktrace, csv, disksim, fio_iolog, mqsim, msr, oracle_general, parquet, spc, srt, systor17,
+    tencent, thesios, validate, vscsi
 }
 
 /// The parameter of formats whose times are whole seconds.
@@ -177,7 +126,6 @@ pub(crate) fn text<F: LineFormat + 'static>(
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    options.none_left()?;
     // The first bytes are in the buffer: they were read to detect compression.
     let first = input.reader.fill_buf();
     // A damaged compressed file reports its error once, and then seems empty.
@@ -195,7 +143,6 @@ pub(crate) fn binary<F: BinaryFormat + 'static>(
     times: Times,
     options: &ReadOptions,
 ) -> Result<Source, TraceError> {
-    options.none_left()?;
     let records = Binary::new(format, input.reader, &input.path);
     Ok(Box::new(Checked::new(records, times, options)))
 }
@@ -333,9 +280,9 @@ pub(crate) fn open_input(path: &Path, counters: &Counters) -> Result<Input, Trac
 
 /// The format that fits best, if any: first by the whole beginning, then by most of its lines, so that the
 /// reader can report a single wrong line.
-pub fn detect<'a>(first_bytes: &[u8], file_name: &str, formats: &'a Registry<Format>) -> Option<&'a Format> {
+pub fn detect<'a>(first_bytes: &[u8], file_name: &str, formats: &'a Formats) -> Option<&'a Format> {
     let best = |bytes: &[u8]| {
-        let fits = formats.iter().map(|f| ((f.sniff)(bytes, file_name), f));
+        let fits = formats.iter().map(|f| ((f.facts.sniff)(bytes, file_name), f));
         let best = fits.max_by_key(|(confidence, _)| *confidence)?;
         (best.0 > 0).then_some(best.1)
     };
@@ -347,12 +294,12 @@ pub fn detect<'a>(first_bytes: &[u8], file_name: &str, formats: &'a Registry<For
 
 /// The format that fits at least half of the first lines (at most [`SNIFFED_LINES`]), each line by itself; if
 /// several do, the one that fits most lines.
-fn detect_by_lines<'a>(text: &[u8], file_name: &str, formats: &'a Registry<Format>) -> Option<&'a Format> {
+fn detect_by_lines<'a>(text: &[u8], file_name: &str, formats: &'a Formats) -> Option<&'a Format> {
     let whole = &text[..memchr::memrchr(b'\n', text)?];
     let lines: Vec<&[u8]> =
         (whole.split(|&b| b == b'\n')).filter(|line| !line.trim_ascii().is_empty()).take(SNIFFED_LINES).collect();
     let fits = |f: &Format| -> (usize, u8) {
-        let each = lines.iter().map(|line| (f.sniff)(line, file_name));
+        let each = lines.iter().map(|line| (f.facts.sniff)(line, file_name));
         let fitting = each.filter(|confidence| *confidence > 0);
         fitting.fold((0, 0), |(n, most), c| (n + 1, most.max(c)))
     };
@@ -362,7 +309,7 @@ fn detect_by_lines<'a>(text: &[u8], file_name: &str, formats: &'a Registry<Forma
 }
 
 /// The error for a file that begins with these bytes and fits none of the `formats`.
-fn undetected(first: &[u8], path: &str, formats: &Registry<Format>) -> TraceError {
+fn undetected(first: &[u8], path: &str, formats: &Formats) -> TraceError {
     if let Some(wrong) = csv::lacking(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first)) {
         return stream::located(*wrong, path, 1);
     }
@@ -400,20 +347,20 @@ fn is_page(first: &[u8]) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn detected(path: &Path, formats: &Registry<Format>) -> Result<Option<&'static str>, TraceError> {
+pub fn detected(path: &Path, formats: &Formats) -> Result<Option<String>, TraceError> {
     if !path.is_file() {
         return Ok(None);
     }
     let mut input = open_input(path, &Counters::default())?;
     let first = beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
     let name = input.path.rsplit('/').next().unwrap_or("");
-    Ok(detect(&first, name, formats).map(|format| format.name))
+    Ok(detect(&first, name, formats).map(|format| format.name().to_string()))
 }
 
 /// The `formats` that fit a beginning, each with its score (1 to 100), the best first.
-pub fn fits(first_bytes: &[u8], file_name: &str, formats: &Registry<Format>) -> Vec<(&'static str, u8)> {
+pub fn fits(first_bytes: &[u8], file_name: &str, formats: &Formats) -> Vec<(String, u8)> {
     let mut fits: Vec<_> = (formats.iter())
-        .map(|f| (f.name, (f.sniff)(first_bytes, file_name)))
+        .map(|f| (f.name().to_string(), (f.facts.sniff)(first_bytes, file_name)))
         .filter(|(_, confidence)| *confidence > 0)
         .collect();
     fits.sort_by_key(|(_, confidence)| std::cmp::Reverse(*confidence));
@@ -450,9 +397,9 @@ pub fn open_with(mut input: Input, format: Option<&Format>, options: &ReadOption
         }
     };
     options.counters.opened(format);
-    (format.open)(input, options).map_err(|e| match e {
+    format.build(&options.parameters, (input, options)).map_err(|e| match e {
         TraceError::Input { path, got, need } if path.starts_with("format_parameters") => {
-            let got = format!("{got} for {}", format.name);
+            let got = format!("{got} for {}", format.name());
             TraceError::Input { path, got, need }
         }
         e => e,

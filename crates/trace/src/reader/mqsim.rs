@@ -10,23 +10,21 @@
 
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "mqsim",
-    summary: "MQSim: time in ns, device, LBA, sectors, 1 = read",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "nanoseconds",
-    size_unit: "512-byte blocks",
-    sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
-    open: |input, options| text(Mqsim, input, Times::ORDERED, options),
-    example: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),
-};
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "nanoseconds",
+        size_unit: "512-byte blocks",
+        sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
+        sample: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),
+    };
+    let summary = "MQSim: time in ns, device, LBA, sectors, 1 = read";
+    Format::with_facts("mqsim", summary, "", facts, |NoParameters {}, (input, options)| text(Mqsim, input, Times::ORDERED, options))
+}
 
 struct Mqsim;
 

@@ -13,26 +13,24 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 use headstack_units::Time;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "msr",
-    summary: "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::UNORDERED_DATES,
-    time_unit: "100 ns since 1601",
-    size_unit: "bytes",
-    sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
-    open: |input, options| text(Msr::default(), input, Times::UNORDERED_DATES, options),
-    example: || {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "100 ns since 1601",
+        size_unit: "bytes",
+        sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
+        sample: || {
         b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
           128166385295514070,hm,1,Read,11855351808,512,2617\n"
             .to_vec()
     },
-};
+    };
+    let summary = "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response";
+    Format::with_facts("msr", summary, "", facts, |NoParameters {}, (input, options)| text(Msr::default(), input, Times::UNORDERED_DATES, options))
+}
 
 #[derive(Default)]
 struct Msr {

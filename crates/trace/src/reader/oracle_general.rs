@@ -12,35 +12,26 @@
 
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, Format, Spreading};
+use super::{binary, Facts, Format, Spreading};
 use crate::request::{Command, Request};
-use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
 const TIMES: Times = Times { window: 0, dates: true, spread: false };
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "oracle-general",
-    summary: "libCacheSim oracleGeneral binary (1 s resolution, all reads)",
-    example_parameters: "spread_seconds = true",
-    parameters: <Spreading as Table>::schema,
-    times: TIMES,
-    time_unit: "whole seconds",
-    size_unit: "addresses in 512-byte blocks, sizes in bytes",
-    sniff: |_, name| {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "whole seconds",
+        size_unit: "addresses in 512-byte blocks, sizes in bytes",
+        sniff: |_, name| {
         if name.contains(".oracleGeneral") {
             90
         } else {
             0
         }
     },
-    open: |input, options| {
-        let (spreading, options) = options.take::<Spreading>()?;
-        binary(Oracle, input, spreading.of(TIMES), &options)
-    },
-    example: || {
+        sample: || {
         let mut bytes = Vec::new();
         for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {
             bytes.extend(time.to_le_bytes());
@@ -50,7 +41,12 @@ pub const FORMAT: Format = Format {
         }
         bytes
     },
-};
+    };
+    let summary = "libCacheSim oracleGeneral binary (1 s resolution, all reads)";
+    Format::with_facts("oracle-general", summary, "spread_seconds = true", facts, |spreading: Spreading, (input, options)| {
+        binary(Oracle, input, spreading.of(TIMES), options)
+    })
+}
 
 struct Oracle;
 

@@ -16,7 +16,7 @@ use super::footer::lists_fit;
 use super::groups::{Groups, Stored, Values};
 use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
-use super::{no_parameters, Format, Input};
+use super::{NoParameters, Facts, Format, Input};
 use crate::error::TraceError;
 use crate::ioprio::Ioprio;
 use crate::options::{Counters, ReadOptions};
@@ -31,17 +31,12 @@ use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "parquet",
-    summary: "Parquet with the columns of csv",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "by the name of the column",
-    size_unit: "512-byte blocks or bytes, by the names of the columns",
-    sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
-    open,
-    example: || {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "by the name of the column",
+        size_unit: "512-byte blocks or bytes, by the names of the columns",
+        sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
+        sample: || {
         let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
         let mut bytes = Vec::new();
         let written = crate::writer::parquet::to_bytes(
@@ -58,7 +53,10 @@ pub const FORMAT: Format = Format {
         debug_assert!(written.is_ok());
         bytes
     },
-};
+    };
+    let summary = "Parquet with the columns of csv";
+    Format::with_facts("parquet", summary, "", facts, |NoParameters {}, (input, options)| open(input, options))
+}
 
 /// Most bytes of an input other than a file, which is held in memory.
 const MAX_IN_MEMORY: u64 = 1 << 30;
@@ -123,7 +121,6 @@ fn check_places(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), Strin
 }
 
 fn open(input: Input, options: &ReadOptions) -> Result<Source, TraceError> {
-    options.none_left()?;
     let path = input.path;
     if let Some(file) = input.file {
         return build(Stored::File(file.into()), path, options);

@@ -14,25 +14,23 @@ use super::parse::{
     MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 use crate::options::ReadOptions;
 use crate::request::Request;
 use headstack_units::Lba;
 use std::io::BufRead;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "spc",
-    summary: "SPC/UMass: ASU,LBA,size in bytes,op,seconds",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "seconds",
-    size_unit: "addresses in 512-byte blocks, sizes in bytes",
-    sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
-    open: |input, options| text(Spc, input, Times::ORDERED, options),
-    example: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),
-};
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "seconds",
+        size_unit: "addresses in 512-byte blocks, sizes in bytes",
+        sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
+        sample: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),
+    };
+    let summary = "SPC/UMass: ASU,LBA,size in bytes,op,seconds";
+    Format::with_facts("spc", summary, "", facts, |NoParameters {}, (input, options)| text(Spc, input, Times::ORDERED, options))
+}
 
 pub(crate) struct Spc;
 

@@ -14,7 +14,7 @@
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
-use super::{binary, no_parameters, Format};
+use super::{binary, NoParameters, Facts, Format};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -23,15 +23,11 @@ const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 const MAX_HEADER: usize = 1 << 20;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "srt",
-    summary: "HP SRT binary, versions 1.1 to 1.4",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: TIMES,
-    time_unit: "microseconds",
-    size_unit: "addresses in 512-byte sectors, sizes in bytes",
-    sniff: |bytes, _| {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "microseconds",
+        size_unit: "addresses in 512-byte sectors, sizes in bytes",
+        sniff: |bytes, _| {
         let header = bytes.split(|&b| b == 0x0c).next().unwrap_or(&[]);
         let has_date = header.windows(9).any(|w| w == b"tracedate");
         if has_date {
@@ -40,8 +36,7 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| binary(Srt { header: false }, input, TIMES, options),
-    example: || {
+        sample: || {
         let mut bytes = b"tracedate    = \"Sat Apr 18 1992\"\n\x0c".to_vec();
         for record in [
             &[52u32, 3 << 16 | 1, 5, 250, 1, 2, 8192, 1000, 0x0300, 0, 9, 1, 0][..],
@@ -51,7 +46,10 @@ pub const FORMAT: Format = Format {
         }
         bytes
     },
-};
+    };
+    let summary = "HP SRT binary, versions 1.1 to 1.4";
+    Format::with_facts("srt", summary, "", facts, |NoParameters {}, (input, options)| binary(Srt { header: false }, input, TIMES, options))
+}
 
 struct Srt {
     header: bool,

@@ -14,29 +14,27 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, text, Format};
+use super::{NoParameters, text, Facts, Format};
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "systor17",
-    summary: "Systor '17: seconds,response,type,LUN,offset,size, with a header",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::UNORDERED_DATES,
-    time_unit: "seconds",
-    size_unit: "bytes",
-    sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
-    open: |input, options| text(Systor, input, Times::UNORDERED_DATES, options),
-    example: || {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "seconds",
+        size_unit: "bytes",
+        sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
+        sample: || {
         b"Timestamp,Response,IOType,LUN,Offset,Size\n\
           1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
           1456095145.126285000,,,0,899056122368,131072\n\
           1456095145.126285000,0.008044000,W,4,4256049987072,122880\n"
             .to_vec()
     },
-};
+    };
+    let summary = "Systor '17: seconds,response,type,LUN,offset,size, with a header";
+    Format::with_facts("systor17", summary, "", facts, |NoParameters {}, (input, options)| text(Systor, input, Times::UNORDERED_DATES, options))
+}
 
 struct Systor;
 

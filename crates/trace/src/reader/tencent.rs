@@ -12,9 +12,8 @@
 
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Format, Spreading};
+use super::{sniff_lines, text, Facts, Format, Spreading};
 use crate::request::{Command, Request};
-use headstack_schema::Table;
 use headstack_units::Lba;
 
 const TIMES: Times = Times {
@@ -25,21 +24,18 @@ const TIMES: Times = Times {
 };
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "tencent",
-    summary: "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)",
-    example_parameters: "spread_seconds = true",
-    parameters: <Spreading as Table>::schema,
-    times: TIMES,
-    time_unit: "whole seconds",
-    size_unit: "512-byte sectors",
-    sniff: |bytes, _| sniff_lines(Tencent, bytes, 75),
-    open: |input, options| {
-        let (spreading, options) = options.take::<Spreading>()?;
-        text(Tencent, input, spreading.of(TIMES), &options)
-    },
-    example: || b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec(),
-};
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "whole seconds",
+        size_unit: "512-byte sectors",
+        sniff: |bytes, _| sniff_lines(Tencent, bytes, 75),
+        sample: || b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec(),
+    };
+    let summary = "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)";
+    Format::with_facts("tencent", summary, "spread_seconds = true", facts, |spreading: Spreading, (input, options)| {
+        text(Tencent, input, spreading.of(TIMES), options)
+    })
+}
 
 struct Tencent;
 

@@ -15,22 +15,18 @@
 
 use super::parse::{by_bytes, field, need_columns, need_integer, need_read_or_write, need_time, record, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Format};
+use super::{text, Facts, Format};
 use crate::request::Command;
 use headstack_schema::Table;
 use headstack_units::Bytes;
 use std::collections::HashMap;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "thesios",
-    summary: "Google Thesios CSV (file offsets laid out in extents)",
-    example_parameters: "file_extent = \"64 MiB\"",
-    parameters: <Parameters as Table>::schema,
-    times: Times::UNORDERED_DATES,
-    time_unit: "seconds",
-    size_unit: "bytes within files",
-    sniff: |bytes, _| {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "seconds",
+        size_unit: "bytes within files",
+        sniff: |bytes, _| {
         let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
         let has = |name: &[u8]| header.split(|&b| b == b',').any(|c| trim(c) == name);
         if has(b"file_offset") && has(b"op_type") {
@@ -39,13 +35,7 @@ pub const FORMAT: Format = Format {
             0
         }
     },
-    open: |input, options| {
-        let (Parameters { file_extent }, options) = options.take()?;
-        // Whole pages, so that files stay aligned. The upper limit is larger than any device.
-        let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
-        text(Thesios::new(extent), input, Times::UNORDERED_DATES, &options)
-    },
-    example: || {
+        sample: || {
         b"filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
           from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,\
           start_time,disk_time,simulated_disk_start_time,simulated_latency\n\
@@ -53,7 +43,14 @@ pub const FORMAT: Format = Format {
           b2,0,bigtable,1.0,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705276801.25,0,0,0\n"
             .to_vec()
     },
-};
+    };
+    let summary = "Google Thesios CSV (file offsets laid out in extents)";
+    Format::with_facts("thesios", summary, "file_extent = \"64 MiB\"", facts, |Parameters { file_extent }, (input, options)| {
+        // Whole pages, so that files stay aligned. The upper limit is larger than any device.
+        let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
+        text(Thesios::new(extent), input, Times::UNORDERED_DATES, options)
+    })
+}
 
 #[derive(Table)]
 struct Parameters {

@@ -13,25 +13,23 @@
 use super::measured::collect;
 use super::parse::{decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{no_parameters, sniff_lines, text, Format};
+use super::{NoParameters, sniff_lines, text, Facts, Format};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "validate",
-    summary: "DiskSim validate: op, tag, block, count, measured us, think us",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::ORDERED,
-    time_unit: "microseconds",
-    size_unit: "512-byte blocks",
-    sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
-    open: |input, options| text(Validate::default(), input, Times::ORDERED, options),
-    example: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
-};
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "microseconds",
+        size_unit: "512-byte blocks",
+        sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
+        sample: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
+    };
+    let summary = "DiskSim validate: op, tag, block, count, measured us, think us";
+    Format::with_facts("validate", summary, "", facts, |NoParameters {}, (input, options)| text(Validate::default(), input, Times::ORDERED, options))
+}
 
 /// One measured request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

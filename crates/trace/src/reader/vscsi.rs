@@ -12,26 +12,21 @@
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, no_parameters, Format};
+use super::{binary, NoParameters, Facts, Format};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
 /// This format.
-pub const FORMAT: Format = Format {
-    name: "vscsi",
-    summary: "CloudPhysics vscsi, binary, versions 1 and 2",
-    example_parameters: "",
-    parameters: no_parameters,
-    times: Times::UNORDERED_DATES,
-    time_unit: "microseconds",
-    size_unit: "addresses in 512-byte blocks, sizes in bytes",
-    sniff: |bytes, _| match version(bytes) {
+pub fn plugin() -> Format {
+    let facts = Facts {
+        time_unit: "microseconds",
+        size_unit: "addresses in 512-byte blocks, sizes in bytes",
+        sniff: |bytes, _| match version(bytes) {
         Some(_) => 90,
         None => 0,
     },
-    open: |input, options| binary(Vscsi { version: 0 }, input, Times::UNORDERED_DATES, options),
-    example: || {
+        sample: || {
         let mut bytes = Vec::new();
         for (cmd, lbn, ts) in [(0x28u16, 1000u64, 5_000_000u64), (0x2a, 42, 5_000_100)] {
             for word in [1u32, 4096, 1] {
@@ -44,7 +39,10 @@ pub const FORMAT: Format = Format {
         }
         bytes
     },
-};
+    };
+    let summary = "CloudPhysics vscsi, binary, versions 1 and 2";
+    Format::with_facts("vscsi", summary, "", facts, |NoParameters {}, (input, options)| binary(Vscsi { version: 0 }, input, Times::UNORDERED_DATES, options))
+}
 
 fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])

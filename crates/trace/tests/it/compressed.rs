@@ -37,8 +37,7 @@ fn lines() -> Vec<Request> {
 
 /// Reads compressed bytes; returns the requests, and the error at their end, if there is one.
 fn unpack(bytes: Vec<u8>) -> (Vec<Request>, Option<TraceError>) {
-    let format = headstack_trace::formats();
-    let format = format.get("spc");
+    let format = headstack_trace::reader::PLUGINS.get("spc");
     let source =
         Input::from_packed(bytes, "packed").and_then(|input| open_with(input, format, &ReadOptions::default()));
     let mut source = match source {

@@ -1,7 +1,7 @@
 //! Replays the fuzzer's corpus, and the corpus with seeded random damage, on any toolchain.
 
 use headstack_testkit::{damage, first_seed, XorShift};
-use headstack_trace::{formats, fuzzing::read_hostile};
+use headstack_trace::{fuzzing::read_hostile, reader::PLUGINS};
 use std::time::{Duration, Instant};
 
 const SEED: u64 = 20_240_601;
@@ -9,10 +9,9 @@ const ROUNDS: usize = 300;
 const SLOW: Duration = Duration::from_secs(5);
 
 fn corpus() -> Vec<Vec<u8>> {
-    let formats = formats();
-    let examples = formats.iter().enumerate().map(|(i, format)| {
+    let examples = PLUGINS.iter().enumerate().map(|(i, format)| {
         let mut bytes = vec![i as u8];
-        bytes.extend((format.example)());
+        bytes.extend((format.facts.sample)());
         bytes
     });
     examples.chain(damage::corpus("trace_reader").into_iter().map(|file| file.1)).collect()

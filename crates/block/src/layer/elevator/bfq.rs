@@ -45,10 +45,10 @@ pub mod rate;
 mod requests;
 mod turn;
 
-use super::{Elevator, Entry, Queued};
+use super::{Elevator, Queued};
 use crate::layer::ANYONE;
 use habits::is_far;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 use headstack_units::{Bytes, Span, Time};
 use injection::Injection;
 use order::Order;
@@ -59,10 +59,10 @@ use requests::{BackSeek, Requests};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "a queue for each process, which have turns, and idle time between them (BFQ)";
-    Entry::new("bfq", summary, |_, p| Ok(Box::new(Bfq::new(p)))).with_example("low_latency = false")
+    Plugin::<dyn Elevator>::new("bfq", summary, "low_latency = false", |p, _| Ok(Box::new(Bfq::new(p))))
 }
 
 /// A time from 0 on; the limit is that of simulated time.

@@ -14,14 +14,15 @@
 //! Front merges are always tried; Linux can switch them off.
 
 use super::sorted::{BatchDirection, Parameters, Sorted};
-use super::{Elevator, Entry, Queued};
+use super::{Elevator, Queued};
+use headstack_schema::Plugin;
 use headstack_units::{Span, Time};
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "sorted batches, deadlines between them (Linux 3.x)";
-    Entry::new("deadline", summary, |_, p| Ok(Box::new(Deadline::new(p))))
-        .with_example("fifo_batch = 4\nread_expire = \"100 ms\"")
+    let example = "fifo_batch = 4\nread_expire = \"100 ms\"";
+    Plugin::<dyn Elevator>::new("deadline", summary, example, |p, _| Ok(Box::new(Deadline::new(p))))
 }
 
 struct Deadline {

@@ -7,15 +7,13 @@
 //! - A request is identified by its slot. A slot is used again only after its request has ended.
 //! - The same calls give the same order.
 //!
-//! To add one: write `crates/block/src/layer/elevator/NAME.rs` with a function `entry`, add `NAME` to the list. A program
+//! To add one: write `crates/block/src/layer/elevator/NAME.rs` with a function `plugin`, add `NAME` to the list. A program
 //! adds its own in the inputs of a run.
 
 #[doc(hidden)]
 pub mod sorted;
 
-use crate::entry::{effective, registered, About};
-use headstack_drive::spec::Params;
-use headstack_schema::{read_table, Registry, SpecError, Table};
+use headstack_schema::plugins;
 use headstack_units::{Span, Time};
 
 /// A waiting request.
@@ -84,65 +82,5 @@ pub trait Elevator: Send {
     fn set_read_expire(&mut self, _expire: Span) {}
 }
 
-/// What an elevator is built from.
-#[derive(Debug, Clone, Default)]
-pub struct Context {
-    /// Size in 512-byte blocks of the unit that the elevator serves.
-    pub blocks: u64,
-    /// Parameters, as the elevator's file documents.
-    pub params: Params,
-}
-
-/// How an elevator is built. An entry that is made at run time captures what it needs.
-pub type Build = dyn Fn(&Context) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync;
-
-/// One entry of the registry.
-pub struct Entry {
-    /// Name, help and parameters.
-    pub about: About,
-    /// All parameters that it takes from a table, also those that the table leaves out.
-    ///
-    /// # Errors
-    /// A table that does not fit.
-    pub effective: fn(&Params) -> Result<Params, SpecError>,
-    /// Builds the elevator.
-    ///
-    /// # Errors
-    /// Unknown parameters, and values out of bounds.
-    pub build: Box<Build>,
-}
-
-registered!(Entry);
-
-impl Entry {
-    /// An elevator with the parameters `P`.
-    pub fn new<P: Table>(
-        name: impl Into<String>,
-        summary: impl Into<String>,
-        build: impl Fn(&Context, P) -> Result<Box<dyn Elevator>, SpecError> + Send + Sync + 'static,
-    ) -> Entry {
-        Entry {
-            about: About::new::<P>(name, summary),
-            effective: effective::<P>,
-            build: Box::new(move |context| build(context, read_table(&context.params)?)),
-        }
-    }
-
-    /// The same with parameters that work, as TOML.
-    #[must_use]
-    pub fn with_example(mut self, example: &str) -> Entry {
-        self.about.example = example.into();
-        self
-    }
-}
-
-macro_rules! elevators {
-    ($($file:ident),+ $(,)?) => {
-        $(pub mod $file;)+
-        /// Every elevator that comes with this crate.
-        pub fn entries() -> Registry<Entry> {
-            Registry::new("elevator", [$($file::entry()),+])
-        }
-    };
-}
-elevators! { none, deadline, mq_deadline, ranges, bfq }
+// An elevator is built for a unit of this size in 512-byte blocks.
+plugins! { dyn Elevator = "elevator", for<'a> u64; none, deadline, mq_deadline, ranges, bfq }

@@ -14,18 +14,17 @@
 //! One priority class. `async_depth` has its present default, which limits nothing.
 
 use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
-use super::{Elevator, Entry, Queued};
-use headstack_schema::Table;
+use super::{Elevator, Queued};
+use headstack_schema::{Plugin, Table};
 use headstack_units::{Span, Time};
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
-    Entry::new("mq-deadline", summary, |_, p: OfKernel| {
+    Plugin::<dyn Elevator>::new("mq-deadline", summary, "writes_starved = 4", |p: OfKernel, _| {
         let of_today = MqDeadline::new(p.each);
         Ok(Box::new(MqDeadline { in_advance: p.in_advance, ..of_today }))
     })
-    .with_example("writes_starved = 4")
 }
 
 #[derive(Table)]

@@ -8,15 +8,15 @@
 //! # Validity
 //! One list for all processors; Linux has one for each.
 
-use super::{Elevator, Entry, Queued};
-use crate::entry::NoParameters;
+use super::{Elevator, Queued};
+use headstack_schema::{NoParameters, Plugin};
 use headstack_units::Time;
 use std::collections::VecDeque;
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "first come, first served";
-    Entry::new("none", summary, |_, _: NoParameters| Ok(Box::<First>::default()))
+    Plugin::<dyn Elevator>::new("none", summary, "", |NoParameters {}, _| Ok(Box::<First>::default()))
 }
 
 /// How many requests a new one is compared with.

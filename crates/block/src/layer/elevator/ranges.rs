@@ -23,14 +23,14 @@
 
 use super::mq_deadline::MqDeadline;
 use super::sorted::Parameters;
-use super::{Context, Elevator, Entry, Queued};
-use headstack_schema::Table;
+use super::{Elevator, Queued};
+use headstack_schema::{Plugin, Table};
 use headstack_units::{Span, Time};
 
-/// The registry's entry.
-pub fn entry() -> Entry {
+/// The entry of the list.
+pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "deadlines per independent access range, idle actuators first";
-    Entry::new("ranges", summary, |context, p| Ok(Box::new(Ranges::new(context, &p)))).with_example("ranges = 2")
+    Plugin::<dyn Elevator>::new("ranges", summary, "ranges = 2", |p, blocks| Ok(Box::new(Ranges::new(blocks, &p))))
 }
 
 #[derive(Table)]
@@ -61,11 +61,11 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn new(context: &Context, table: &OfRanges) -> Ranges {
+    fn new(blocks: u64, table: &OfRanges) -> Ranges {
         let ranges = (0..table.ranges).map(|_| Range { waiting: MqDeadline::new(table.each.clone()), at_drive: 0 });
         Ranges {
             ranges: ranges.collect(),
-            size: (context.blocks / u64::from(table.ranges)).max(1),
+            size: (blocks / u64::from(table.ranges)).max(1),
             load: table.load,
             range_of: Vec::new(),
         }

@@ -3,8 +3,9 @@
 use super::DEFAULT_ELEVATOR;
 use crate::layer::Elevators;
 use headstack_drive::spec::Params;
-use headstack_schema::{read, read_table, Choice, Kind, Parameter, SpecError, Table};
+use headstack_schema::{Choice, Kind, Table};
 use headstack_units::{Bytes, Span};
+use serde_json::Value;
 
 /// Fewest places, as in Linux.
 pub(super) const FEWEST: u32 = 4;
@@ -64,19 +65,22 @@ pub(super) enum PlacesName {
     BlkMq,
 }
 
-/// The parameters in use: those that follow from others, and all of the elevator.
-pub(super) fn effective(table: &Params, elevators: &Elevators) -> Result<Params, SpecError> {
-    let mut p: Parameters = read_table(table)?;
-    p.places = Some(p.places());
-    p.nr_requests = Some(p.nr_requests());
-    p.max_request = Some(p.max_request());
-    if let Some(entry) = elevators.get(&p.elevator) {
-        p.elevator_parameters = (entry.effective)(&p.elevator_parameters)?;
+/// A layer's parameters in use with all those of the elevator that they name, if they name one.
+pub fn with_elevator(mut all: Params, elevators: &Elevators) -> Params {
+    if let (Some(Value::String(name)), Some(Value::Object(own))) = (all.get("elevator"), all.get("elevator_parameters")) {
+        let own = elevators.filled(name, own);
+        all.insert("elevator_parameters".into(), own.into());
     }
-    read(&p.write())
+    all
 }
 
 impl Parameters {
+    /// With those that follow from others.
+    pub fn complete(self) -> Parameters {
+        let (places, nr_requests, max_request) = (self.places(), self.nr_requests(), self.max_request());
+        Parameters { places: Some(places), nr_requests: Some(nr_requests), max_request: Some(max_request), ..self }
+    }
+
     pub fn places(&self) -> PlacesName {
         let usual = match self.elevator.as_str() {
             "deadline" => PlacesName::Legacy,

@@ -12,7 +12,6 @@
 
 use super::parameters::{usual_tags, wake_batch, FEWEST, MOST};
 use super::HostQueue;
-use crate::layer::elevator::Context;
 use crate::layer::{not_supported, Flow, Setting};
 use headstack_drive::spec::Params;
 use headstack_schema::SpecError;
@@ -81,7 +80,7 @@ impl HostQueue {
 
     /// Another elevator, or the same with other parameters. As in Linux, naming the present one changes nothing.
     fn set_elevator(&mut self, name: &str, params: &Params, flow: &mut Flow) -> Result<(), SpecError> {
-        let entry = self.elevators.find("setting.elevator", name)?;
+        self.elevators.find("setting.elevator", name)?;
         if name == self.elevator && params.is_empty() {
             return Ok(());
         }
@@ -89,12 +88,8 @@ impl HostQueue {
             let need = "places = \"blk-mq\": not supported with legacy ones";
             return Err(SpecError::new("setting.elevator", name, need));
         }
-        let build = |blocks: &u64| {
-            let params = params.clone();
-            (entry.build)(&Context { blocks: *blocks, params })
-        };
-        let made: Result<Vec<_>, SpecError> = self.members.iter().map(build).collect();
-        let made = made.map_err(|e| e.within("setting.elevator_parameters"))?;
+        let build = |blocks: &u64| self.elevators.build_named("setting.elevator", name, params, *blocks);
+        let made: Vec<_> = self.members.iter().map(build).collect::<Result<_, SpecError>>()?;
         self.elevator = name.into();
         let n = usual_tags(name, self.tags);
         for (q, elevator) in made.into_iter().enumerate() {

@@ -4,8 +4,9 @@
 pub mod expiry;
 pub mod plant;
 
-use headstack_control::policy::{policies, Drives, Plugin};
+use headstack_control::policy::{Drives, PLUGINS};
 use headstack_control::{Command, Device, Params, Policy, MOST_READ_EXPIRE};
+use headstack_schema::Plugin;
 use headstack_units::{Span, Time, Watts};
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, RandomState};
@@ -24,13 +25,13 @@ pub fn random(cases: u32) -> Config {
 }
 
 /// The example parameters of a policy.
-pub fn example(plugin: &Plugin) -> Params {
-    toml::from_str(plugin.example).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name))
+pub fn example(plugin: &Plugin<dyn Policy>) -> Params {
+    toml::from_str(plugin.example()).unwrap_or_else(|e| panic!("example of {}: {e}", plugin.name()))
 }
 
 /// One drive, or six for policies of several drives.
-pub fn drives_of(plugin: &Plugin) -> usize {
-    match plugin.drives {
+pub fn drives_of(plugin: &Plugin<dyn Policy>) -> usize {
+    match plugin.facts.drives {
         Drives::One => 1,
         Drives::Several => 6,
     }
@@ -44,7 +45,7 @@ pub fn build(name: &str, toml: &str, drives: usize) -> Box<dyn Policy> {
 /// A policy for these drives.
 pub fn build_for(name: &str, toml: &str, devices: &[Device]) -> Box<dyn Policy> {
     let table = toml::from_str(toml).expect("TOML");
-    let plugin = policies().find("policy", name).copied().expect("a policy");
+    let plugin = PLUGINS.find("policy", name).expect("a policy");
     plugin.build(&table, devices).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 

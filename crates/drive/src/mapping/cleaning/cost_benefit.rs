@@ -10,8 +10,7 @@
 //! The age is that of the youngest block, as in the paper. Blocks are not sorted by age while they are moved.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Cleaner> {

@@ -10,8 +10,7 @@
 //! Looks only at the present. Cylinders whose blocks will soon be overwritten anyway are also cleaned.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Cleaner> {

@@ -11,8 +11,7 @@
 //! Always plugs holes; the adaptive method of the second source chooses between this and `cost-benefit`.
 
 use super::{Cleaner, Segment, Target};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Cleaner> {

@@ -20,7 +20,7 @@ mod parameters;
 pub use parameters::Cleaning;
 pub(crate) use parameters::{first_writer, tables};
 
-use crate::plugin::{plugins, ModelKind};
+use headstack_schema::plugins;
 
 /// A cylinder as a policy sees it. It holds at least one block, and at least one of its slots is free.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,9 +60,4 @@ pub trait Cleaner: Send + std::fmt::Debug {
     fn target(&self) -> Target;
 }
 
-impl ModelKind for dyn Cleaner {
-    const NAME: &'static str = "cleaning policy";
-    type For = ();
-}
-
-plugins! { dyn Cleaner: greedy, cost_benefit, hole_plugging }
+plugins! { dyn Cleaner = "cleaning policy"; greedy, cost_benefit, hole_plugging }

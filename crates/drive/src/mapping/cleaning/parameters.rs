@@ -2,8 +2,7 @@
 
 use super::Cleaner;
 use crate::bounds::{bounded, MOST_WAIT};
-use crate::plugin::Plugins;
-use headstack_schema::{Kind, Params, SpecError, Table, TableSchema};
+use headstack_schema::{Kind, Params, Plugins, SpecError, Table, TableSchema};
 use headstack_units::Span;
 
 /// The name that stands for no cleaning.
@@ -65,9 +64,7 @@ impl Cleaning {
     /// # Errors
     /// An unknown name, and parameters that do not fit, by dotted key.
     pub fn build(&self, cleaners: &Plugins<dyn Cleaner>) -> Result<Box<dyn Cleaner>, SpecError> {
-        let plugin = cleaners.find("mapping.cleaning.policy", &self.policy)?;
-        let built = plugin.build(&self.policy_parameters, &());
-        built.map_err(|e| e.within("mapping.cleaning.policy_parameters"))
+        cleaners.build_named("mapping.cleaning.policy", &self.policy, &self.policy_parameters, ())
     }
 
     /// The assembly of a unit that cleans. `writers` says for each assembly whether it always writes.

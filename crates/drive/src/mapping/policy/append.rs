@@ -12,8 +12,7 @@
 //! The written area grows until it fills the disk, so reads travel farther than with `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Policy> {

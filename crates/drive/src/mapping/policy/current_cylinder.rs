@@ -10,8 +10,7 @@
 //! As for `eager`. Waits up to a turn even if a short seek would be faster.
 
 use super::{Policy, Search, Slot};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Policy> {

@@ -11,8 +11,7 @@
 //! As for `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Policy> {

@@ -14,8 +14,7 @@
 //! Assumes that the drive knows its geometry and angle exactly, as its own firmware does.
 
 use super::{Policy, Search, Slot, Ties};
-use crate::plugin::Plugin;
-use headstack_schema::Table;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Policy> {

@@ -12,7 +12,7 @@
 use super::log::cylinder::Class;
 pub use super::log::slots::Ties;
 use super::log::slots::{Found, FreeSlots, From};
-use crate::plugin::{plugins, ModelKind};
+use headstack_schema::plugins;
 
 /// What a policy sees: the free whole slots, and the arm that writes.
 pub struct Search<'a> {
@@ -87,9 +87,4 @@ pub trait Policy: Send + std::fmt::Debug {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(pub(in crate::mapping) Found);
 
-impl ModelKind for dyn Policy {
-    const NAME: &'static str = "writing policy";
-    type For = ();
-}
-
-plugins! { dyn Policy: eager, current_cylinder, current_or_frontier, append }
+plugins! { dyn Policy = "writing policy"; eager, current_cylinder, current_or_frontier, append }

@@ -1,9 +1,8 @@
 //! What every folder of models fulfils.
 
 use headstack_drive::mapping::{cleaning, policy};
-use headstack_drive::plugin::{ModelKind, Plugin, Plugins};
 use headstack_drive::{cost, layout, power, scheduler, seek};
-use headstack_schema::Params;
+use headstack_schema::{ModelKind, Params, Plugin, Plugins, SpecError};
 use headstack_testkit::plugins::folder_matches;
 
 /// The example of a plug-in, as a parameter table.
@@ -41,11 +40,12 @@ fn unknown_keys_are_refused() {
 
 /// The example builds, also with all parameters that it leaves out; an unknown key is refused by name. Each
 /// parameter is described.
-fn refuses_unknown_keys<T: ?Sized + ModelKind<For = ()>>(plugins: &Plugins<T>) {
-    use headstack_schema::Registered;
+fn refuses_unknown_keys<T: ?Sized + ModelKind<Error = SpecError> + for<'a> ModelKind<For<'a> = ()>>(
+    plugins: &Plugins<T>,
+) {
     for plugin in plugins.iter() {
         let mut table = example(plugin);
-        if let Err(e) = plugin.build(&table, &()) {
+        if let Err(e) = plugin.build(&table, ()) {
             panic!("example of {}: {e}", plugin.name());
         }
         for field in plugin.parameters().fields {
@@ -53,14 +53,14 @@ fn refuses_unknown_keys<T: ?Sized + ModelKind<For = ()>>(plugins: &Plugins<T>) {
             assert!(field.doc.ends_with('.'), "{at} has no sentence");
         }
         // What the table leaves out can be said, and then nothing is left out.
-        let whole = headstack_drive::plugin::filled(plugins, plugin.name(), &table);
-        if let Err(e) = plugin.build(&whole, &()) {
+        let whole = plugins.filled(plugin.name(), &table);
+        if let Err(e) = plugin.build(&whole, ()) {
             panic!("all parameters of {}: {e}", plugin.name());
         }
-        let again = headstack_drive::plugin::filled(plugins, plugin.name(), &whole);
+        let again = plugins.filled(plugin.name(), &whole);
         assert_eq!(again, whole, "{}", plugin.name());
         table.insert("no_such_key".into(), 1.into());
-        let error = plugin.build(&table, &());
+        let error = plugin.build(&table, ());
         let error = error.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains("no_such_key"), "{}: {error:?}", plugin.name());
     }

@@ -1,10 +1,9 @@
 use crate::parts::fixtures::small_drive;
 use headstack_drive::models::Models;
-use headstack_drive::plugin::Plugin;
 use headstack_drive::recent_mechanics::*;
 use headstack_drive::seek::SeekModel;
 use headstack_drive::spec::DriveSpec;
-use headstack_schema::{Registry, SpecError, Table};
+use headstack_schema::{Plugin, Plugins, SpecError, Table};
 use headstack_units::{Rpm, Span, Turn};
 use std::sync::{Arc, Mutex};
 
@@ -66,10 +65,8 @@ fn a_programs_own_model_is_not_taken_for_ours() -> Result<(), SpecError> {
     spec.seek = toml::from_str("model = \"constant\"\ntime = \"3 ms\"").expect("TOML");
     let ours = Models::builtin();
     let mut theirs = Models::builtin();
-    theirs.seek = Registry::new(
-        "seek model",
-        [Plugin::<dyn SeekModel>::new("constant", "One second", "", |m: OneSecond, _| Ok(Box::new(m)))],
-    );
+    theirs.seek =
+        Plugins::new([Plugin::<dyn SeekModel>::new("constant", "One second", "", |m: OneSecond, ()| Ok(Box::new(m)))]);
     for _ in 0..2 {
         let mechanics = ours.mechanics(&spec, &spec.geometry, Turn(0))?;
         assert_eq!(mechanics.seek.ns(3), 3_000_000);

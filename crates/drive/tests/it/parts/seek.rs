@@ -13,13 +13,13 @@ mod three_point;
 /// A model of this folder from its TOML parameters.
 pub(super) fn model(name: &str, toml: &str) -> Result<Box<dyn SeekModel>, SpecError> {
     let table: Params = toml::from_str(toml).expect("TOML");
-    PLUGINS.find("seek.model", name)?.build(&table, &())
+    PLUGINS.find("seek.model", name)?.build(&table, ())
 }
 
 #[test]
 fn zero_at_zero_positive_beyond_and_repeatable() {
     for plugin in PLUGINS.iter() {
-        let model = plugin.build(&contract::example(plugin), &()).expect("the example builds");
+        let model = plugin.build(&contract::example(plugin), ()).expect("the example builds");
         assert_eq!(model.seek(0), Span::ZERO, "{}", plugin.name());
         for d in (1..3_000).chain((3_000..20_000).step_by(97)) {
             let t = model.seek(d);

@@ -2,10 +2,10 @@
 //! come out follows from the log of requests alone.
 
 use super::job;
-use headstack_control::policy::{Drives, Input, Need, Plugin, Policy, Status};
+use headstack_control::policy::{policy, Drives, Input, Need, Policy, Status};
 use headstack_control::Command;
 use headstack_experiment::{run, Experiment, Inputs, RunOptions, RunResult};
-use headstack_schema::Registry;
+use headstack_schema::{Plugin, Plugins};
 use headstack_testkit::shipped;
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
@@ -35,14 +35,11 @@ impl Policy for Counting {
     }
 }
 
-const COUNTING: Plugin = Plugin {
-    name: "counting",
-    summary: "one place more at each step",
-    example: "",
-    drives: Drives::Several,
-    needs: &[Need::Queues],
-    read: |_, devices| Ok(Box::new(Counting { open: devices.iter().map(|d| d.open).collect(), places: FIRST })),
-};
+fn counting() -> Plugin<dyn Policy> {
+    policy(["counting", "one place more at each step", ""], Drives::Several, &[Need::Queues], |_, devices| {
+        Ok(Box::new(Counting { open: devices.iter().map(|d| d.open).collect(), places: FIRST }))
+    })
+}
 
 /// Two drives, each under eight threads with reads of 4 MiB, which take the drive more than 20 ms.
 fn text(places: &str, elevator: &str) -> String {
@@ -58,7 +55,7 @@ fn text(places: &str, elevator: &str) -> String {
 fn go(text: &str, threads: usize, folder: &Path) -> RunResult {
     let experiment = Experiment::from_toml(text, Path::new("x.toml"));
     let experiment = experiment.unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let inputs = Inputs { policies: Registry::new("policy", [COUNTING]), ..Inputs::new(vec![shipped::folder()]) };
+    let inputs = Inputs { policies: Plugins::new([counting()]), ..Inputs::new(vec![shipped::folder()]) };
     let options = RunOptions {
         threads: Some(threads),
         out_dir: Some(folder.into()),

@@ -247,10 +247,12 @@ fn refuses_what_cannot_be_capped() {
 /// A run knows the policies of its inputs, and no others.
 #[test]
 fn policies_are_those_of_the_inputs() {
-    use headstack_control::policy::{throttle, Plugin};
+    use headstack_control::policy::{policy, throttle, Drives};
     use headstack_experiment::{run, Inputs, RunOptions};
-    let own = Plugin { name: "own", ..throttle::PLUGIN };
-    let policies = headstack_schema::Registry::new("policy", [own]);
+    let own = policy(["own", "", ""], Drives::One, &[], |_, devices| {
+        throttle::plugin().build(&headstack_schema::Params::new(), devices)
+    });
+    let policies = headstack_schema::Plugins::new([own]);
     let text = |policy: &str| {
         format!(
             "[run]\nduration = \"2 s\"\n[workload]\n{}[[system]]\ndrive = \"ultrastar-7k4000-pcap\"\n\

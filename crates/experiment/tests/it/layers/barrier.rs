@@ -1,7 +1,7 @@
 //! RAID-10: requests and the windows of a rebuild take turns, with times worked out by hand.
 
 use super::mock::{constants, finish, request, tree, Log};
-use headstack_block::layer::{entries, Setting, Tree};
+use headstack_block::layer::{Setting, Tree, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
@@ -13,7 +13,7 @@ const CHUNK: u64 = 128;
 /// Four members, of which member 1 is new: its first chunk is a copy of member 0's, the next chunk is on 2 and 3.
 fn rebuilding(name: &str) -> (Tree, Log) {
     let (below, log) = constants(4, 100 * CHUNK, SERVICE);
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get(name).expect("a layer");
     let mut params = serde_json::json!({ "gone": [1] });
     if name == "raid10" {

@@ -4,7 +4,7 @@
 //! The drive turns 100 times a second and has 100 sectors on each track; the first is under the head at every
 //! whole turn. Every seek takes 5 ms. The drive has 20,000 blocks.
 
-use headstack_block::layer::{elevator, entries, ErrorKind, LayerResult, LayerSpec, Tree};
+use headstack_block::layer::{elevator, ErrorKind, LayerResult, LayerSpec, Tree, PLUGINS};
 use headstack_drive::{Drive, DriveOptions, DriveSpec};
 use headstack_engine::SpecError;
 use headstack_experiment::Experiment;
@@ -51,7 +51,7 @@ fn lists(text: &str) -> Lists {
 fn tree(count: u32, layers: &[LayerSpec]) -> Tree {
     let spec: DriveSpec = toml::from_str(DRIVE).expect("a drive");
     let drives = (0..count).map(|_| Drive::builtin(&spec, &DriveOptions::default()).expect("a drive"));
-    Tree::new(drives.collect(), layers, &entries(), &elevator::entries()).unwrap_or_else(|e| panic!("{e}"))
+    Tree::new(drives.collect(), layers, &PLUGINS, &elevator::PLUGINS).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The error with which changes are refused before a run.
@@ -203,7 +203,7 @@ fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
             }
         })
         .collect();
-    let names: Vec<String> = elevator::entries().iter().map(|e| e.about.name.clone()).collect();
+    let names: Vec<String> = elevator::PLUGINS.iter().map(|e| e.name().to_string()).collect();
     let text = |name: &str| {
         format!("layers = [{{ name = \"host-queue\", elevator = \"{name}\", places = \"blk-mq\", depth = 2 }}]\n")
     };

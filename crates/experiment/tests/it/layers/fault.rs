@@ -1,7 +1,7 @@
 //! Faults: times and errors worked out by hand, over a device that takes 1,000 ns for each request, one at a time.
 
 use super::mock::{constants, finish, request, tree};
-use headstack_block::layer::{entries, Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak};
+use headstack_block::layer::{Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_testkit::commands::sum;
@@ -13,7 +13,7 @@ const GONE: Option<ErrorKind> = Some(ErrorKind::Gone);
 fn fault(toml: &str) -> Tree {
     let (below, _) = constants(1, 1 << 20, 1000);
     let params = toml::from_str(toml).expect("a table");
-    tree(entries().get("fault").expect("the layer"), below, params).expect("a fault layer")
+    tree(PLUGINS.get("fault").expect("the layer"), below, params).expect("a fault layer")
 }
 
 /// Number, end and error of each request; shares add up to the response time.
@@ -179,7 +179,7 @@ fn a_device_goes_and_comes_back() {
 fn places_outside_are_refused() {
     let (below, _) = constants(1, 100, 1000);
     let params = toml::from_str("bad = [{ block = 99, blocks = 2 }]").expect("a table");
-    let error = tree(entries().get("fault").expect("the layer"), below, params);
+    let error = tree(PLUGINS.get("fault").expect("the layer"), below, params);
     let said = error.err().map(|e| e.to_string()).unwrap_or_default();
     assert!(said.contains("bad[0].blocks: got 2 from 99"), "{said}");
 }

@@ -1,7 +1,7 @@
 //! The host queue: order, merging, places, and a closed network of submitters.
 
 use super::mock::{constants, finish, request, tree, Behaviour, Log, Mock};
-use headstack_block::layer::{entries, Branch, ErrorKind, LayerCompletion, Request, Setting, Tree};
+use headstack_block::layer::{Branch, ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::commands::sum;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 fn build(below: Vec<Branch>, toml: &str) -> Tree {
     let params = toml::from_str(toml).expect("a table");
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get("host-queue").expect("the layer");
     tree(entry, below, params).unwrap_or_else(|e| panic!("{toml}: {e}"))
 }
@@ -286,7 +286,7 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = tree(entries().get("host-queue").expect("it"), below, params);
+        let built = tree(PLUGINS.get("host-queue").expect("it"), below, params);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }

@@ -1,7 +1,7 @@
 //! The shared link: its bandwidth at saturation, and single requests by hand.
 
 use super::mock::{constants, finish, request, tree};
-use headstack_block::layer::{entries, LayerCompletion, Request, Tree};
+use headstack_block::layer::{LayerCompletion, Request, Tree, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 fn link(members: u32, toml: &str) -> Tree {
     let (below, _) = constants(members, 1 << 30, 1000);
     let params = toml::from_str(toml).expect("a table");
-    tree(entries().get("link").expect("the layer"), below, params).expect("a link")
+    tree(PLUGINS.get("link").expect("the layer"), below, params).expect("a link")
 }
 
 fn to(unit: u32, id: u64, command: Command, blocks: u32) -> Request {
@@ -110,7 +110,7 @@ fn parameters_that_do_not_fit_are_refused() {
     ] {
         let (below, _) = constants(1, 1000, 1);
         let params = toml::from_str(text).expect("a table");
-        let built = tree(entries().get("link").expect("it"), below, params);
+        let built = tree(PLUGINS.get("link").expect("it"), below, params);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{text}: {error:?}");
     }

@@ -1,11 +1,12 @@
 //! A layer for tests: servers, a queue, service times by a rule, and a log of its requests.
 
 use headstack_block::layer::{
-    elevator, Branch, Context, Entry, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Tree, ANYONE,
+    elevator, Branch, Context, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Tree, ANYONE,
 };
 use headstack_block::Member;
 use headstack_drive::{Components, Hint};
 use headstack_engine::SpecError;
+use headstack_schema::Plugin;
 use headstack_units::Time;
 use std::sync::{Arc, Mutex};
 
@@ -177,12 +178,13 @@ pub fn finish(layer: &mut Tree) -> Vec<LayerCompletion> {
 }
 
 /// A layer of a registry over these, as a tree.
-pub fn tree(entry: &Entry, below: Vec<Branch>, params: headstack_drive::spec::Params) -> Result<Tree, SpecError> {
-    let layer = (entry.build)(Context {
-        members: below.iter().flat_map(Branch::units).collect(),
-        params,
-        elevators: &elevator::entries(),
-    })?;
+pub fn tree(
+    entry: &Plugin<dyn Layer>,
+    below: Vec<Branch>,
+    params: headstack_drive::spec::Params,
+) -> Result<Tree, SpecError> {
+    let members = below.iter().flat_map(Branch::units).collect();
+    let layer = entry.build(&params, Context { members, elevators: &elevator::PLUGINS })?;
     Ok(Tree::over(vec![Branch::new(layer, below)]))
 }
 

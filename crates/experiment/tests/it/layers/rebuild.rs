@@ -3,7 +3,7 @@
 //! Members serve one request at a time, each block in 1 us.
 
 use super::mock::{finish, request, tree, Behaviour, Log, Mock};
-use headstack_block::layer::{entries, ErrorKind, Request, Setting, Tree};
+use headstack_block::layer::{ErrorKind, Request, Setting, Tree, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
@@ -53,7 +53,7 @@ impl Run {
             Mock::new(blocks, 1, index, even).branch()
         });
         let params = toml::from_str(&format!("gone = [1]\n{toml}")).expect("a table");
-        let all = entries();
+        let all = &*PLUGINS;
         let entry = all.get(name).expect("a layer");
         let mut volume = tree(entry, below.collect(), params).expect("a volume");
         volume.set(Time::ZERO, &[0], &Setting::MemberReplaced(1)).expect("a member");

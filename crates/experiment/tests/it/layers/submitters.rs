@@ -2,8 +2,8 @@
 
 use super::mock::{constants, tree};
 use headstack_block::layer::{self, ANYONE};
-use headstack_block::organisation::{entries, Context};
-use headstack_schema::Parameter;
+use headstack_block::organisation::{Context, PLUGINS};
+use headstack_schema::{Parameter, Params};
 use headstack_sim::{simulate, Options};
 use headstack_trace::{Arrivals, ClosedLoop, Command, Each, Job, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
@@ -16,10 +16,10 @@ const MS: u64 = 1_000_000;
 /// What a drive with constant service times saw: the time and the submitter of each request.
 fn seen(arrivals: Arrivals, n: u64) -> Vec<(Time, u32)> {
     let (drives, log) = constants(1, BLOCKS, 3 * MS);
-    let organisations = entries();
+    let organisations = &*PLUGINS;
     let independent = organisations.get("independent").expect("an organisation");
     let context = Context { member_blocks: vec![BLOCKS], ..Context::default() };
-    let organisation = (independent.build)(&context).expect("one drive");
+    let organisation = independent.build(&Params::new(), &context).expect("one drive");
     let options = Options { arrivals, ..Options::default() };
     let requests = (0..n).map(|i| {
         Ok::<_, TraceError>(Request {
@@ -30,7 +30,7 @@ fn seen(arrivals: Arrivals, n: u64) -> Vec<(Time, u32)> {
             ..Request::default()
         })
     });
-    let layers = layer::entries();
+    let layers = &*layer::PLUGINS;
     let entry = layers.get("independent").expect("a layer");
     let mut members = [tree(entry, drives, Default::default()).expect("a tree")];
     simulate(&mut Each(requests), &mut members, &*organisation, &options, None).expect("a run");

@@ -1,7 +1,7 @@
 //! The requests to members that a request to a volume leads to.
 
 use super::mock::{constants, finish, request, tree, Behaviour, Constant, Log, Mock};
-use headstack_block::layer::{entries, ErrorKind, LayerCompletion, Request, Setting, Tree};
+use headstack_block::layer::{ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
 use headstack_block::Member;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
@@ -21,7 +21,7 @@ fn params(toml: &str) -> Params {
 fn volume(name: &str, members: u32, toml: &str) -> (Tree, Log) {
     let (below, log) = constants(members, 100 * CHUNK, SERVICE);
     let params = params(toml);
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get(name).expect("a layer");
     (tree(entry, below, params).expect("a volume"), log)
 }
@@ -253,7 +253,7 @@ fn raid5_writes_in_order_cost_what_md_measures() {
     ] {
         let (below, log) = constants(members, 1 << 24, SERVICE);
         let params = params(&format!("chunk = \"{kib} KiB\""));
-        let all = entries();
+        let all = &*PLUGINS;
         let mut v = tree(all.get("raid5").expect("a layer"), below, params).expect("a volume");
         for i in 0..352 {
             one(&mut v, Write, (1 << 21) + i * CHUNK, CHUNK);
@@ -514,7 +514,7 @@ fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Tree, Log) {
         }
     });
     let params = params("rebuild_rate = \"1 GB/s\"");
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get(name).expect("a layer");
     let volume = tree(entry, below.collect(), params);
     (volume.expect("a volume"), log)
@@ -575,7 +575,7 @@ fn a_rebuild_ends_where_its_source_is_lost() {
     ] {
         let (below, log) = constants(members, blocks, SERVICE);
         let params = params(&format!("rebuild_rate = \"10 GB/s\"\n{text}"));
-        let all = entries();
+        let all = &*PLUGINS;
         let entry = all.get(name).expect("a layer");
         let mut v = tree(entry, below, params).expect("a volume");
         for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
@@ -651,7 +651,7 @@ fn volumes_refuse_what_does_not_fit() {
         ("raid5", 3, "chnk = 1", "got key \"chnk\""),
     ] {
         let (below, _) = constants(members, 100 * CHUNK, SERVICE);
-        let built = tree(entries().get(name).expect("a layer"), below, params(text));
+        let built = tree(PLUGINS.get(name).expect("a layer"), below, params(text));
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }

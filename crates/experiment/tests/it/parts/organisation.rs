@@ -10,7 +10,7 @@ fn contexts() -> Vec<Context> {
     let mut list = Vec::new();
     for members in [vec![97], vec![64, 64, 64], vec![50, 33, 71, 20]] {
         for devices in [vec![], vec![30, 1, 17], vec![60, 60, 60, 60]] {
-            list.push(Context { member_blocks: members.clone(), device_blocks: devices, params: Params::new() });
+            list.push(Context { member_blocks: members.clone(), device_blocks: devices });
         }
     }
     list
@@ -20,13 +20,14 @@ fn contexts() -> Vec<Context> {
 /// request of any length agrees with its blocks taken one at a time.
 #[test]
 fn every_block_has_exactly_one_place() {
-    for entry in entries().iter() {
+    for entry in PLUGINS.iter() {
         let mut built = 0;
-        for mut context in contexts() {
-            if entry.about.name == "raid0" {
-                context.params = params(r#"{"stripe_unit":"2560 B"}"#);
-            }
-            let Ok(organisation) = (entry.build)(&context) else {
+        for context in contexts() {
+            let own = match entry.name() {
+                "raid0" => params(r#"{"stripe_unit":"2560 B"}"#),
+                _ => Params::new(),
+            };
+            let Ok(organisation) = entry.build(&own, &context) else {
                 continue;
             };
             built += 1;
@@ -39,7 +40,7 @@ fn every_block_has_exactly_one_place() {
                 for lba in 0..size {
                     plan.parts.clear();
                     organisation.plan(device, lba, 1, &mut plan);
-                    assert_eq!(plan.parts.len(), 1, "{}", entry.about.name);
+                    assert_eq!(plan.parts.len(), 1, "{}", entry.name());
                     let part = plan.parts[0];
                     assert_eq!(part.blocks, 1);
                     if let Some((member, first)) = organisation.whole(device) {
@@ -49,7 +50,7 @@ fn every_block_has_exactly_one_place() {
                     assert!(organisation.members_of(device).contains(&part.member));
                     let place = (part.member, part.lba);
                     assert_eq!(organisation.origin(place.0, place.1), Some((device, lba)));
-                    assert_eq!(places.insert(place, (device, lba)), None, "{}", entry.about.name);
+                    assert_eq!(places.insert(place, (device, lba)), None, "{}", entry.name());
                 }
                 for (lba, blocks) in [(0, size), (size / 3, size / 2), (size / 2, 1)] {
                     if blocks == 0 || lba + blocks > size {
@@ -65,7 +66,7 @@ fn every_block_has_exactly_one_place() {
                         .collect();
                     got.sort();
                     let want: Vec<_> = (lba..lba + blocks).map(|b| (device, b)).collect();
-                    assert_eq!(got, want, "{}", entry.about.name);
+                    assert_eq!(got, want, "{}", entry.name());
                 }
             }
             for (member, &blocks) in context.member_blocks.iter().enumerate() {
@@ -75,12 +76,12 @@ fn every_block_has_exactly_one_place() {
                         organisation.origin(place.0, lba),
                         places.get(&place).copied(),
                         "{} {place:?}",
-                        entry.about.name
+                        entry.name()
                     );
                 }
             }
         }
-        assert!(built >= 3, "{}", entry.about.name);
+        assert!(built >= 3, "{}", entry.name());
     }
 }
 
@@ -90,8 +91,8 @@ fn every_block_has_exactly_one_place() {
 #[test]
 fn a_device_on_one_drive_needs_no_plan() {
     let of = |device_blocks: Vec<u64>| {
-        let context = Context { member_blocks: vec![20, 40, 3], device_blocks, params: Params::new() };
-        (concatenate().build)(&context).unwrap()
+        let context = Context { member_blocks: vec![20, 40, 3], device_blocks };
+        concatenate().build(&Params::new(), &context).unwrap()
     };
     let all = of(vec![10, 30, 25, 7]);
     assert_eq!([0, 1, 2, 3].map(|d| all.whole(d)), [Some((0, 0)), None, None, None]);
@@ -105,19 +106,19 @@ fn a_device_on_one_drive_needs_no_plan() {
 #[test]
 fn unknown_devices_and_names_are_named() {
     let context = Context { member_blocks: vec![10, 10], ..Context::default() };
-    let organisation = (entries().get("independent").unwrap().build)(&context).unwrap();
+    let organisation = PLUGINS.get("independent").unwrap().build(&Params::new(), &context).unwrap();
     let error = organisation.device_blocks(2).unwrap_err();
     assert!(error.contains("device 2") && error.contains("2 drives"), "{error}");
-    let error = entries().find("organisation", "raid-0").err().unwrap().to_string();
+    let error = PLUGINS.find("organisation", "raid-0").err().unwrap().to_string();
     assert!(error.contains("did you mean \"raid0\"?"), "{error}");
 }
 
 #[test]
 fn raid0_by_the_book() {
     // Patterson, Gibson & Katz 1988, fig. 5: units are placed on the disks in turn.
-    let context =
-        Context { member_blocks: vec![100; 4], device_blocks: vec![], params: params(r#"{"stripe_unit":"4 KiB"}"#) };
-    let organisation = (entries().get("raid0").unwrap().build)(&context).unwrap();
+    let context = Context { member_blocks: vec![100; 4], device_blocks: vec![] };
+    let own = params(r#"{"stripe_unit":"4 KiB"}"#);
+    let organisation = PLUGINS.get("raid0").unwrap().build(&own, &context).unwrap();
     let mut plan = Plan::default();
     organisation.plan(0, 8 * 5 + 3, 10, &mut plan);
     let want = [Part { member: 1, lba: 11, blocks: 5 }, Part { member: 2, lba: 8, blocks: 5 }];

@@ -212,10 +212,10 @@ fn every_entry_of_a_registry_is_drawn() {
     models.cleaning.iter().for_each(|p| add("policy\":", p.name()));
     models.roles.iter().for_each(|p| add("policy\":", p.name()));
     headstack_drive::mapping::MODELS.iter().for_each(|m| add("model\":", m.0));
-    headstack_block::layer::entries().iter().for_each(|e| add("name\":", &e.about.name));
-    headstack_block::layer::elevator::entries().iter().for_each(|e| add("elevator\":", &e.about.name));
-    headstack_block::organisation::entries().iter().for_each(|e| add("name\":", &e.about.name));
-    headstack_control::policy::policies().iter().for_each(|p| add("policy\":", p.name));
+    headstack_block::layer::PLUGINS.iter().for_each(|e| add("name\":", e.name()));
+    headstack_block::layer::elevator::PLUGINS.iter().for_each(|e| add("elevator\":", e.name()));
+    headstack_block::organisation::PLUGINS.iter().for_each(|e| add("name\":", e.name()));
+    headstack_control::policy::PLUGINS.iter().for_each(|p| add("policy\":", p.name()));
     let cases = (FIRST..FIRST + 10 * USUAL).map(|seed| draw::case(seed).document().to_string());
     let all = cases.collect::<Vec<_>>().concat();
     let missing: Vec<&String> = names.iter().filter(|n| !all.contains(n.as_str())).collect();

@@ -14,7 +14,7 @@ use std::path::Path;
 
 fn read(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<Result<Request, TraceError>> {
     let input = Input::from_bytes(bytes.to_vec(), "test");
-    match open_with(input, Some(formats().find("format", format).unwrap()), options) {
+    match open_with(input, Some(PLUGINS.find("format", format).unwrap()), options) {
         Ok(source) => source.collect(),
         Err(error) => vec![Err(error)],
     }
@@ -35,49 +35,49 @@ fn good(format: &str, bytes: &[u8], options: &ReadOptions) -> Vec<(u64, u32, u64
 
 #[test]
 fn every_format_reads_and_detects_its_example() {
-    for format in formats().iter() {
-        let bytes = (format.example)();
+    for format in PLUGINS.iter() {
+        let bytes = (format.facts.sample)();
         let options = ReadOptions::default();
-        let requests = good(format.name, &bytes, &options);
-        assert!(requests.len() >= 2, "{}: {requests:?}", format.name);
+        let requests = good(format.name(), &bytes, &options);
+        assert!(requests.len() >= 2, "{}: {requests:?}", format.name());
         assert_eq!(options.counters.read(), requests.len() as u64);
-        assert!(requests.windows(2).all(|w| w[0].0 <= w[1].0), "{}", format.name);
-        let name = if format.name == "oracle-general" { "x.oracleGeneral.bin" } else { "x" };
-        let found = detect(&bytes, name, &formats()).map(|f| f.name);
-        assert_eq!(found, Some(format.name));
-        assert_eq!(formats().find("format", format.name).unwrap().name, format.name);
-        assert!(!format.summary.is_empty());
+        assert!(requests.windows(2).all(|w| w[0].0 <= w[1].0), "{}", format.name());
+        let name = if format.name() == "oracle-general" { "x.oracleGeneral.bin" } else { "x" };
+        let found = detect(&bytes, name, &PLUGINS).map(|f| f.name());
+        assert_eq!(found, Some(format.name()));
+        assert_eq!(PLUGINS.find("format", format.name()).unwrap().name(), format.name());
+        assert!(!format.summary().is_empty());
     }
 }
 
 #[test]
 fn every_format_survives_truncation_at_every_byte() {
-    for format in formats().iter() {
-        let bytes = (format.example)();
+    for format in PLUGINS.iter() {
+        let bytes = (format.facts.sample)();
         for end in 0..bytes.len() {
-            let count = read(format.name, &bytes[..end], &ReadOptions::default()).len();
-            assert!(count <= 10, "{}", format.name);
+            let count = read(format.name(), &bytes[..end], &ReadOptions::default()).len();
+            assert!(count <= 10, "{}", format.name());
         }
     }
 }
 
 #[test]
 fn every_text_format_names_a_wrong_line_and_can_skip_it() {
-    for format in formats().iter() {
-        let mut bytes = (format.example)();
+    for format in PLUGINS.iter() {
+        let mut bytes = (format.facts.sample)();
         let text = std::str::from_utf8(&bytes).is_ok_and(|t| !t.contains('\0'));
-        if !text || format.name == "blkparse" {
+        if !text || format.name() == "blkparse" {
             continue;
         }
         let lines = bytes.iter().filter(|&&b| b == b'\n').count();
         bytes.extend(b"@!\n");
-        let all = read(format.name, &bytes, &ReadOptions::default());
+        let all = read(format.name(), &bytes, &ReadOptions::default());
         let error = all.last().unwrap().as_ref().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("test:{}: ", lines + 1)), "{}: {error}", format.name);
+        assert!(error.starts_with(&format!("test:{}: ", lines + 1)), "{}: {error}", format.name());
         assert!(error.contains("need"), "{error}");
         let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
-        good(format.name, &bytes, &options);
-        assert_eq!(options.counters.skipped(), 1, "{}", format.name);
+        good(format.name(), &bytes, &options);
+        assert_eq!(options.counters.skipped(), 1, "{}", format.name());
     }
 }
 
@@ -86,7 +86,7 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
 fn binary_records_cut_short_are_errors() {
     // The lengths of the records of each example, including headers.
     for (name, records) in [("blktrace", vec![48, 48, 51]), ("oracle-general", vec![24, 24]), ("vscsi", vec![32, 32])] {
-        let bytes = (formats().find("format", name).unwrap().example)();
+        let bytes = (PLUGINS.find("format", name).unwrap().facts.sample)();
         assert_eq!(bytes.len(), records.iter().sum::<usize>(), "{name}");
         let ends: Vec<usize> = records
             .iter()
@@ -104,7 +104,7 @@ fn binary_records_cut_short_are_errors() {
             }
         }
     }
-    let bytes = (parquet::FORMAT.example)();
+    let bytes = (parquet::plugin().facts.sample)();
     for end in 1..bytes.len() {
         let all = read("parquet", &bytes[..end], &ReadOptions::default());
         assert!(all.last().is_some_and(|r| r.is_err()), "parquet: {end}");
@@ -211,17 +211,17 @@ fn processes_and_priorities_are_read() {
         let text = format!("ioprio,time_ns,lba,process,blocks,op\n{line}\n");
         assert!(read("csv", text.as_bytes(), &ReadOptions::default())[0].is_err());
     }
-    let blkparse = (formats().find("format", "blkparse").unwrap().example)();
+    let blkparse = (PLUGINS.find("format", "blkparse").unwrap().facts.sample)();
     assert_eq!(of("blkparse", &blkparse), [(697, 0); 3]);
-    let blktrace = (formats().find("format", "blktrace").unwrap().example)();
+    let blktrace = (PLUGINS.find("format", "blktrace").unwrap().facts.sample)();
     assert_eq!(of("blktrace", &blktrace)[0], (77, 0));
-    let spc = (formats().find("format", "spc").unwrap().example)();
+    let spc = (PLUGINS.find("format", "spc").unwrap().facts.sample)();
     assert_eq!(of("spc", &spc)[0], (unknown, 0));
 }
 
 #[test]
 fn blkparse_takes_one_action() {
-    let bytes = (blkparse::FORMAT.example)();
+    let bytes = (blkparse::plugin().facts.sample)();
     let requests = good("blkparse", &bytes, &ReadOptions::default());
     assert_eq!(
         requests,
@@ -393,22 +393,22 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
 
 #[test]
 fn every_format_takes_its_parameters_and_refuses_others() {
-    for format in formats().iter() {
-        let bytes = (format.example)();
-        for first in read(format.name, &bytes, &with(format.example_parameters)) {
+    for format in PLUGINS.iter() {
+        let bytes = (format.facts.sample)();
+        for first in read(format.name(), &bytes, &with(format.example())) {
             // The number of events in a trace depends on the parameter.
-            let asked = format.example_parameters.starts_with("action");
-            assert!(first.is_ok() || asked, "{}: {first:?}", format.name);
+            let asked = format.example().starts_with("action");
+            assert!(first.is_ok() || asked, "{}: {first:?}", format.name());
         }
         let refused = |parameters: &str| {
-            let all = read(format.name, &bytes, &with(parameters));
-            assert_eq!(all.len(), 1, "{}: {parameters}", format.name);
+            let all = read(format.name(), &bytes, &with(parameters));
+            assert_eq!(all.len(), 1, "{}: {parameters}", format.name());
             all[0].as_ref().unwrap_err().to_string()
         };
         let error = refused("no_such_key = 1");
-        let start = format!("format_parameters: got key \"no_such_key\" for {}, need ", format.name);
+        let start = format!("format_parameters: got key \"no_such_key\" for {}, need ", format.name());
         assert!(error.starts_with(&start), "{error}");
-        if let Some((key, _)) = format.example_parameters.split_once(" = ") {
+        if let Some((key, _)) = format.example().split_once(" = ") {
             let misspelt = format!("{}{} = 1", &key[1..2], key);
             let error = refused(&misspelt);
             assert!(error.ends_with(&format!("did you mean {key:?}?")), "{error}");
@@ -431,9 +431,9 @@ fn files_get_the_extent_that_is_asked_for() {
 }
 
 /// The example of each text format, alone and after other first bytes.
-fn texts() -> Vec<(Format, String)> {
-    let text = |f: &Format| Some((f.clone(), String::from_utf8((f.example)()).ok()?));
-    formats().iter().filter_map(text).collect()
+fn texts() -> Vec<(&'static Format, String)> {
+    let text = |f: &'static Format| Some((f, String::from_utf8((f.facts.sample)()).ok()?));
+    PLUGINS.iter().filter_map(text).collect()
 }
 
 #[test]
@@ -443,16 +443,16 @@ fn a_byte_order_mark_changes_nothing() {
         let read = |bytes: Vec<u8>, named| -> Vec<Request> {
             let input = Input::from_bytes(bytes, "test");
             let source = open_with(input, named, &options);
-            let source = source.unwrap_or_else(|e| panic!("{}: {e}", format.name));
+            let source = source.unwrap_or_else(|e| panic!("{}: {e}", format.name()));
             source.map(|r| r.unwrap()).collect()
         };
         let plain = read(text.clone().into_bytes(), Some(&format));
         let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
-        assert_eq!(read(marked.clone(), Some(&format)), plain, "{}", format.name);
+        assert_eq!(read(marked.clone(), Some(&format)), plain, "{}", format.name());
         // If the format is detected without the byte-order mark, it is also detected with it.
-        let found = detect(text.as_bytes(), "test", &formats()).map(|f| f.name);
-        let again = detect(&marked, "test", &formats()).map(|f| f.name);
-        assert_eq!(found, again, "{}", format.name);
+        let found = detect(text.as_bytes(), "test", &PLUGINS).map(|f| f.name());
+        let again = detect(&marked, "test", &PLUGINS).map(|f| f.name());
+        assert_eq!(found, again, "{}", format.name());
     }
 }
 
@@ -461,7 +461,7 @@ fn one_wrong_line_does_not_hide_the_format() {
     let mut hidden = 0;
     for (format, text) in texts() {
         // In these formats the first line describes the others.
-        if ["csv", "systor17", "thesios", "fio-iolog"].contains(&format.name) {
+        if ["csv", "systor17", "thesios", "fio-iolog"].contains(&format.name()) {
             continue;
         }
         let lines = text.lines().next().unwrap();
@@ -469,16 +469,16 @@ fn one_wrong_line_does_not_hide_the_format() {
             let mut all = [lines; 3];
             all[wrong] = "wrong";
             let bytes = all.join("\n") + "\n";
-            let found = detect(bytes.as_bytes(), "test", &formats()).map(|f| f.name);
-            let alone = detect(lines.as_bytes(), "test", &formats()).map(|f| f.name);
-            assert_eq!(found, alone, "{}: line {wrong}", format.name);
-            hidden += usize::from(found == Some(format.name));
+            let found = detect(bytes.as_bytes(), "test", &PLUGINS).map(|f| f.name());
+            let alone = detect(lines.as_bytes(), "test", &PLUGINS).map(|f| f.name());
+            assert_eq!(found, alone, "{}: line {wrong}", format.name());
+            hidden += usize::from(found == Some(format.name()));
         }
         // With more wrong lines than right ones, the format is not detected, except blkparse, which has lines
         // of any kind.
         let bytes = format!("wrong\n{lines}\nwrong\n");
-        let found = detect(bytes.as_bytes(), "test", &formats()).map(|f| f.name);
-        assert_eq!(found, (format.name == "blkparse").then_some("blkparse"));
+        let found = detect(bytes.as_bytes(), "test", &PLUGINS).map(|f| f.name());
+        assert_eq!(found, (format.name() == "blkparse").then_some("blkparse"));
     }
     assert!(hidden > 12, "{hidden}");
 }

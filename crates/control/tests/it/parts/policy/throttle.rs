@@ -5,7 +5,7 @@ use headstack_units::{Bandwidth, Frequency, Watts};
 
 fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
     let table = toml::from_str(toml).expect("TOML");
-    let mut policy = PLUGIN.build(&table, &[Device::default()]).expect("it builds");
+    let mut policy = plugin().build(&table, &[Device::default()]).expect("it builds");
     let mut commands = [Command::default()];
     for cap in caps {
         let input = Input { now: headstack_units::Time::ZERO, cap: cap.map(Watts), sample: Sample::default() };

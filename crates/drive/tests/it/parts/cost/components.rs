@@ -1,6 +1,5 @@
 use crate::parts::cost::{cost, parts};
 use headstack_drive::cost::{CostRange, Parts, PLUGINS};
-use headstack_drive::plugin::filled;
 use headstack_schema::Params;
 
 fn table_9a(arms: u32) -> CostRange {
@@ -21,7 +20,7 @@ fn every_row_of_the_paper() {
         ("motor-driver", [[3.5, 4.0], [5.0, 6.0], [8.0, 10.0]]),
         ("preamplifier", [[1.2, 1.2], [2.4, 2.4], [4.8, 4.8]]),
     ];
-    let table = filled(&PLUGINS, "components", &Params::new());
+    let table = PLUGINS.filled("components", &Params::new());
     let all: Vec<&String> = table["usd"].as_object().expect("a table").keys().collect();
     for (name, columns) in rows {
         // The two parts of the motor driver share a row of the paper.

@@ -7,7 +7,7 @@ use headstack_testkit::XorShift;
 fn fuller_cylinders_are_never_worth_more() {
     let mut noise = XorShift::default();
     for plugin in PLUGINS.iter() {
-        let policy = plugin.build(&example(plugin), &()).expect("the example");
+        let policy = plugin.build(&example(plugin), ()).expect("the example");
         for _ in 0..2000 {
             let slots = 2 + noise.below(500) as u32;
             let live = 1 + noise.below(u64::from(slots) - 1) as u32;
@@ -25,7 +25,7 @@ fn fuller_cylinders_are_never_worth_more() {
 fn age_counts_for_cost_benefit_only() {
     let worth = |name: &str, live, age_s| {
         let plugin = PLUGINS.iter().find(|p| p.name() == name).expect(name);
-        let policy = plugin.build(&example(plugin), &()).expect("the example");
+        let policy = plugin.build(&example(plugin), ()).expect("the example");
         policy.worth(&Segment { live, slots: 4, age_s })
     };
     assert!((worth("cost-benefit", 3, 9.0) - 9.0 / 7.0).abs() < 1e-12);

@@ -79,7 +79,7 @@ fn anywhere(noise: &mut XorShift) -> Arm {
 fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
     let plugin = PLUGINS.find("scheduler", name).expect("a scheduler");
     let parameters: Params = toml::from_str(parameters).expect("parameters");
-    plugin.build(&parameters, &()).expect("a scheduler")
+    plugin.build(&parameters, ()).expect("a scheduler")
 }
 
 /// The command with the least (price, age), by a plain scan.

@@ -8,8 +8,8 @@ use headstack_block::layer::ANYONE;
 use headstack_units::{Span, Time};
 
 fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
-    let context = Context { blocks: 1000, params: toml::from_str(toml).expect("a table") };
-    (entries().get(name).expect("an elevator").build)(&context).expect("parameters that fit")
+    let params = toml::from_str(toml).expect("a table");
+    PLUGINS.get(name).expect("an elevator").build(&params, 1000).expect("parameters that fit")
 }
 
 fn queued(slot: u32, write: bool, lba: u64) -> Queued {
@@ -215,7 +215,7 @@ fn ranges_serve_the_idle_actuator_first() {
 #[test]
 fn every_elevator_keeps_its_contract() {
     let mut idled = std::collections::BTreeSet::new();
-    for entry in entries().iter() {
+    for entry in PLUGINS.iter() {
         for seed in 1..100u64 {
             let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let mut random = |below: u64| {
@@ -224,12 +224,12 @@ fn every_elevator_keeps_its_contract() {
                 x ^= x << 17;
                 x % below
             };
-            let mut elevator = build(&entry.about.name, &entry.about.example);
+            let mut elevator = build(entry.name(), entry.example());
             let mut waiting: Vec<Queued> = Vec::new();
             let mut taken: Vec<u32> = Vec::new();
             let mut free: Vec<u32> = (0..64).rev().collect();
             for step in 0..600u64 {
-                let at = format!("{} seed {seed} step {step}", entry.about.name);
+                let at = format!("{} seed {seed} step {step}", entry.name());
                 assert_eq!(elevator.len(), waiting.len(), "{at}");
                 let now = Time(step * 20_000_000);
                 match random(8) {
@@ -281,7 +281,7 @@ fn every_elevator_keeps_its_contract() {
                         None => {
                             let resumes = elevator.resumes_at();
                             assert!(!taken.is_empty() || resumes != Time::NEVER, "{at}");
-                            idled.insert(entry.about.name.to_string());
+                            idled.insert(entry.name().to_string());
                         }
                     },
                 }
@@ -299,7 +299,7 @@ fn every_elevator_keeps_its_contract() {
                     }
                     None => {
                         let resumes = elevator.resumes_at();
-                        let name = &entry.about.name;
+                        let name = entry.name();
                         assert!(now < resumes && resumes != Time::NEVER, "{name} seed {seed}");
                         now = resumes;
                     }
@@ -319,11 +319,11 @@ fn parameters_that_do_not_fit_are_refused() {
         ("ranges", "ranges = 9", "ranges: got 9, need 1 to 8"),
         ("none", "x = 1", "got key \"x\""),
     ] {
-        let context = Context { blocks: 1000, params: toml::from_str(text).expect("a table") };
-        let built = (entries().get(name).expect("an elevator").build)(&context);
+        let params = toml::from_str(text).expect("a table");
+        let built = PLUGINS.get(name).expect("an elevator").build(&params, 1000);
         let error = built.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
-    let error = entries().find("elevator", "cfq").err().expect("an error").to_string();
+    let error = PLUGINS.find("elevator", "cfq").err().expect("an error").to_string();
     assert!(error.contains("none, deadline, mq-deadline, ranges, bfq"), "{error}");
 }

@@ -1,5 +1,5 @@
-use headstack_block::organisation::{entries, Context};
-use headstack_schema::Parameter;
+use headstack_block::organisation::{Context, PLUGINS};
+use headstack_schema::{Parameter, Params};
 use headstack_sim::simulate::apart::*;
 use headstack_sim::simulate::{Options, WarmUp};
 use headstack_trace::Arrivals;
@@ -11,9 +11,9 @@ use std::ops::Range;
 /// The division of six drives, one of which has two units, under jobs.
 fn parts(organisation: &str, jobs: Value, change: impl Fn(&mut Options)) -> Option<Vec<Range<usize>>> {
     let context = Context { member_blocks: vec![1 << 20; 7], ..Context::default() };
-    let all = entries();
+    let all = &*PLUGINS;
     let entry = all.get(organisation).expect("an organisation");
-    let organisation = (entry.build)(&context).expect("an organisation");
+    let organisation = entry.build(&Params::new(), &context).expect("an organisation");
     let jobs = Vec::<Job>::read(&jobs).expect("jobs");
     let mut options = Options { arrivals: Arrivals::Jobs { jobs, processors: None, seed: 0 }, ..Options::default() };
     change(&mut options);

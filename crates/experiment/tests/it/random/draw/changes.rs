@@ -90,8 +90,8 @@ fn of_layer(draw: &mut Draw, name: &str, width: u32) -> Vec<Value> {
             1 => json!({ "depth": draw.between(1, 32), "at": next(draw) }),
             2 => json!({ "read_expire": draw.time(1e-3, 1.0), "at": next(draw) }),
             _ => {
-                let all = elevator::entries();
-                let names: Vec<&str> = all.iter().map(|e| e.about.name.as_str()).collect();
+                let all = &*elevator::PLUGINS;
+                let names: Vec<&str> = all.iter().map(|e| e.name()).collect();
                 json!({ "elevator": draw.of(&names), "at": next(draw) })
             }
         }],

@@ -134,7 +134,7 @@ fn organisation(draw: &mut Draw, scope: Scope) {
     if !draw.chance(0.6) {
         return;
     }
-    let entries = organisation::entries();
+    let entries = &*organisation::PLUGINS;
     let names: Vec<&str> = entries.names().collect();
     let name = names[draw.index(names.len())];
     let mut keys = edits([("organisation/name", json!(name))]);

@@ -3,10 +3,10 @@
 use super::drives::System;
 use super::{edits, example, inside, Draw};
 use crate::random::case::Scope;
-use headstack_block::layer::{elevator, entries, Entry, LowerCount};
-use headstack_control::policy::{policies, Plugin};
+use headstack_block::layer::{elevator, Layer, LowerCount, PLUGINS};
+use headstack_control::policy::{self, Policy};
 use headstack_control::policy::{Drives, Need};
-use headstack_schema::Registry;
+use headstack_schema::{Plugin, Plugins};
 use serde_json::{json, Value};
 
 /// Draws the layers of system `s`; notes them in `system`.
@@ -17,11 +17,11 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     }
     let mut below = system.count;
     // From the drives up.
-    let (all, mut layers) = (entries(), Vec::new());
+    let (all, mut layers) = (&*PLUGINS, Vec::new());
     while draw.chance(0.65) && layers.len() < 4 {
         let (entry, width) = any(draw, &all, below);
-        layers.push((entry.about.name.to_string(), width, table(draw, entry, width)));
-        below /= match entry.lower {
+        layers.push((entry.name().to_string(), width, table(draw, entry, width)));
+        below /= match entry.facts {
             LowerCount::One => 1,
             LowerCount::Many => width,
         };
@@ -47,10 +47,10 @@ fn add(draw: &mut Draw, scope: Scope, system: &System, keys: Vec<(String, Value)
 }
 
 /// Any layer, and how many of `below` it takes.
-fn any<'a>(draw: &mut Draw, all: &'a Registry<Entry>, below: u32) -> (&'a Entry, u32) {
-    let list: Vec<&Entry> = all.iter().collect();
+fn any<'a>(draw: &mut Draw, all: &'a Plugins<dyn Layer>, below: u32) -> (&'a Plugin<dyn Layer>, u32) {
+    let list: Vec<&Plugin<dyn Layer>> = all.iter().collect();
     let entry = list[draw.index(list.len())];
-    let width = match entry.lower {
+    let width = match entry.facts {
         LowerCount::One => 1,
         LowerCount::Many => {
             let divisors: Vec<u32> = (1..=below).filter(|n| below % n == 0).collect();
@@ -61,7 +61,7 @@ fn any<'a>(draw: &mut Draw, all: &'a Registry<Entry>, below: u32) -> (&'a Entry,
             }
         }
     };
-    let least = match entry.about.name.as_str() {
+    let least = match entry.name() {
         "raid5" => 3,
         "raid1" | "raid10" => 2,
         _ => 1,
@@ -73,13 +73,13 @@ fn any<'a>(draw: &mut Draw, all: &'a Registry<Entry>, below: u32) -> (&'a Entry,
 }
 
 /// The table of a layer: the registry's example, or values of this layer.
-fn table(draw: &mut Draw, entry: &Entry, width: u32) -> Value {
+fn table(draw: &mut Draw, entry: &Plugin<dyn Layer>, width: u32) -> Value {
     let mut table = match draw.chance(0.3) {
-        true => example(&entry.about.example),
+        true => example(entry.example()),
         false => json!({}),
     };
-    table["name"] = json!(entry.about.name);
-    match entry.about.name.as_str() {
+    table["name"] = json!(entry.name());
+    match entry.name() {
         "host-queue" => host_queue(draw, &mut table),
         "link" => {
             table["bandwidth"] = json!(format!("{:.3} MB/s", draw.scale(1.0, 1000.0)));
@@ -90,21 +90,21 @@ fn table(draw: &mut Draw, entry: &Entry, width: u32) -> Value {
                 true => ("iops", format!("{:.3}/s", draw.scale(1.0, 3000.0))),
                 false => ("bandwidth", format!("{:.3} kB/s", draw.scale(100.0, 1e5))),
             };
-            table = json!({ "name": entry.about.name, rate.0: rate.1 });
+            table = json!({ "name": entry.name(), rate.0: rate.1 });
         }
-        "raid1" | "raid5" | "raid10" => volume(draw, &entry.about.name, &mut table, width),
+        "raid1" | "raid5" | "raid10" => volume(draw, entry.name(), &mut table, width),
         _ => {}
     }
     table
 }
 
 fn host_queue(draw: &mut Draw, table: &mut Value) {
-    let elevators = elevator::entries();
-    let list: Vec<&elevator::Entry> = elevators.iter().collect();
+    let elevators = &*elevator::PLUGINS;
+    let list: Vec<&Plugin<dyn elevator::Elevator>> = elevators.iter().collect();
     let entry = list[draw.index(list.len())];
-    table["elevator"] = json!(entry.about.name);
+    table["elevator"] = json!(entry.name());
     if draw.chance(0.5) {
-        table["elevator_parameters"] = example(&entry.about.example);
+        table["elevator_parameters"] = example(entry.example());
     }
     for (key, value) in [
         ("nr_requests", json!(draw.between(4, 64))),
@@ -175,10 +175,9 @@ fn volume(draw: &mut Draw, name: &str, table: &mut Value, width: u32) {
 
 /// A system under a power cap, with the layers that its policy sets.
 fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
-    let policies = policies();
-    let list: Vec<&Plugin> = policies.iter().collect();
+    let list: Vec<&Plugin<dyn Policy>> = policy::PLUGINS.iter().collect();
     let policy = list[draw.index(list.len())];
-    if policy.drives == Drives::One {
+    if policy.facts.drives == Drives::One {
         system.count = 1;
         let drives: Vec<usize> = (0..draw.features.len()).filter(|i| draw.features[*i].scope == scope).collect();
         for i in drives {
@@ -196,7 +195,7 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
         }
     }
     let mut layers = Vec::new();
-    if policy.needs.contains(&Need::RateLimit) || draw.chance(0.3) {
+    if policy.facts.needs.contains(&Need::RateLimit) || draw.chance(0.3) {
         layers.push(json!({ "name": "throttle" }));
     }
     let mut queue = json!({ "name": "host-queue" });
@@ -207,9 +206,9 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
     let each = layers.into_iter().map(|layer| ("layers/+".to_string(), layer));
     add(draw, scope, system, each.collect());
     let watts = f64::from(system.count) * 12.0;
-    let mut keys = edits([("capping/policy", json!(policy.name))]);
+    let mut keys = edits([("capping/policy", json!(policy.name()))]);
     if draw.chance(0.6) {
-        keys.extend(inside("capping/parameters", &example(policy.example)));
+        keys.extend(inside("capping/parameters", &example(policy.example())));
     }
     let cap = |draw: &mut Draw| json!(format!("{:.3} W", watts * draw.scale(0.1, 1.2)));
     let source = match draw.index(3) {
@@ -230,7 +229,7 @@ fn capped(draw: &mut Draw, scope: Scope, system: &mut System) {
         }
     };
     keys.extend(edits([source]));
-    draw.add(scope, format!("capping {}", policy.name), keys);
+    draw.add(scope, format!("capping {}", policy.name()), keys);
     for (key, value) in [
         ("interval", draw.time(0.01, 3.0)),
         ("noise", json!("0.5 W")),

@@ -44,7 +44,7 @@ fn times_must_be_finer_than_seconds() {
 fn formats_that_fit_equally_are_ambiguous() {
     let told = |fits: &[(&'static str, u8)]| {
         let read = Counters::default();
-        read.detected(fits.to_vec());
+        read.detected(fits.iter().map(|(name, score)| (name.to_string(), *score)).collect());
         let found = warnings(&TraceInfo::new().summary(), &read);
         let texts: Vec<String> = found.into_iter().map(|w| w.text).collect();
         texts.join("; ")

@@ -6,16 +6,14 @@ mod order;
 mod raising;
 mod rate;
 
-use headstack_block::layer::elevator::{entries, Context};
-use headstack_block::layer::elevator::{Elevator, Queued};
+use headstack_block::layer::elevator::{Elevator, Queued, PLUGINS};
 use headstack_units::Time;
 
 const MS: u64 = 1_000_000;
 
 fn bfq(toml: &str) -> Box<dyn Elevator> {
-    let context = Context { blocks: 1 << 30, params: toml::from_str(toml).expect("a table") };
-    let all = entries();
-    (all.get("bfq").expect("an elevator").build)(&context).expect("parameters that fit")
+    let params = toml::from_str(toml).expect("a table");
+    PLUGINS.get("bfq").expect("an elevator").build(&params, 1 << 30).expect("parameters that fit")
 }
 
 fn read(slot: u32, submitter: u32, lba: u64) -> Queued {
