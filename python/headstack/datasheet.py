@@ -6,11 +6,15 @@ the class ("chosen").
 # Model
 With `T` the time of a turn, `h` surfaces and `b` bytes per sector:
 
+- Drives of today fill a band of 315 tracks on one surface before the next one, as the Toshiba X300
+  (H. Wong, blog.stuffedcow.net, 2019); older ones have all surfaces of a cylinder in turn.
 - Skews cover the switch time: `track_skew = (head_switch + write_settle)/T`,
-  `cylinder_skew = (track seek + write_settle)/T`, rounded up to 0.001 turn.
+  `cylinder_skew = (track seek + write_settle)/T`, rounded up to 0.001 turn. Between bands it is
+  9/16 turn, as in the X300. Where the way back over a band takes longer, 1 turn in 315 is lost.
 - Sectors per track from the sustained rate `R` of the outermost and of the innermost zone:
-  `n = R T (h + (h-1) track_skew + cylinder_skew) / (h b)`; in between they decrease linearly, as
-  for equally wide zones of equal linear density.
+  `n = R T (1 + s track_skew + (1-s) cylinder_skew) / b`, with `s` the share of the tracks after
+  which the surface changes, `(h-1)/h` or 1/315; in between they decrease linearly, as for equally
+  wide zones of equal linear density.
 - Cylinders: the least number that holds the capacity.
 - Densities: the recording band ends 1.5 mm inside the platter's edge, its radii are proportional to
   the sectors per track. More tracks or bits per inch than any drive has are errors.
@@ -28,6 +32,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from headstack import _bridge, drives, firmware_order
@@ -60,6 +65,10 @@ KEYS = {
     "zones": "24",
     "price": "255/315",
 }
+
+#: Tracks of the first band of a Toshiba X300 of ten heads, and the turns between its bands: the
+#: drive nearest to those of today whose layout was measured (blog.stuffedcow.net, September 2019).
+_BAND, _BAND_SKEW = 315, Fraction(9, 16)
 
 #: Names that can be both files and keys of results.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[0-9A-Za-z_+-]+)*")
@@ -135,6 +144,7 @@ def zones(
     surfaces: int,
     sectors: tuple[float, float],
     skews: tuple[Fraction, Fraction],
+    band: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the zones of a drive: equally wide, with sectors per track that decrease linearly.
 
@@ -145,24 +155,29 @@ def zones(
         count: number of zones.
         surfaces: of the drive.
         sectors: per track in the outermost and the innermost zone; rounded to whole ones.
-        skews: between tracks of a cylinder, and between cylinders, in turns.
+        skews: where the surface changes, and between tracks of a surface, in turns.
+        band: tracks on one surface before the next one; 0 if cylinders have all surfaces.
 
     """
     outer, inner = sectors
     track, cylinder = skews
-    per_cylinder = (surfaces - 1) * track + cylinder
     borders = [z * cylinders // count for z in range(count + 1)]
-    return [
-        {
-            "first_cylinder": borders[z],
-            "last_cylinder": borders[z + 1] - 1,
-            "sectors_per_track": int(outer - (outer - inner) * z / max(1, count - 1) + 0.5),
-            "track_skew": float(track),
-            "cylinder_skew": float(cylinder),
-            "offset": float(borders[z] * per_cylinder % 1),
-        }
-        for z in range(count)
-    ]
+    listed, offset = [], Fraction(0)
+    for z, (first, end) in enumerate(pairwise(borders)):
+        listed.append(
+            {
+                "first_cylinder": first,
+                "last_cylinder": end - 1,
+                "sectors_per_track": int(outer - (outer - inner) * z / max(1, count - 1) + 0.5),
+                "track_skew": float(track),
+                "cylinder_skew": float(cylinder),
+                "offset": float(offset % 1),
+            }
+        )
+        width = end - first
+        switches = surfaces * -(-width // band) if band else (surfaces - 1) * width
+        offset += switches * track + (surfaces * width - switches) * cylinder
+    return listed
 
 
 def standard_blocks(capacity_bytes: float) -> int:
@@ -411,12 +426,17 @@ def _capacity(sheet: _Sheet, drive: _Drive) -> tuple[int, int]:
 
 
 def _zones_that_hold(
-    needed: int, count: int, surfaces: int, sectors: tuple[float, float], motion: _Motion
+    needed: int,
+    count: int,
+    surfaces: int,
+    sectors: tuple[float, float],
+    skews: tuple[Fraction, Fraction],
+    band: int,
 ) -> list[dict[str, Any]]:
     """Return the zones with the least number of cylinders for the needed sectors."""
     cylinders = max(2, _cylinders(needed, surfaces, sectors))
     while True:
-        listed = zones(cylinders, min(count, cylinders), surfaces, sectors, motion.skews)
+        listed = zones(cylinders, min(count, cylinders), surfaces, sectors, skews, band)
         missing = needed - _held(listed, surfaces)
         if missing <= 0:
             return listed
@@ -428,6 +448,22 @@ def _cylinders(needed: int, surfaces: int, sectors: tuple[float, float]) -> int:
     return math.ceil(needed / (surfaces * (round(sectors[0]) + round(sectors[1])) / 2))
 
 
+def _layout(drive: _Drive, band: int) -> None:
+    """Set the order of addresses; bands of 0 tracks are none."""
+    why = "chosen: makers do not publish it"
+    if not band:
+        drive.put("geometry.layout", "serpentine", why)
+        return
+    measured = "the Toshiba X300 (blog.stuffedcow.net, September 2019)"
+    why += f"; drives of today fill bands on one surface after another, as {measured}"
+    drive.put("geometry.layout", "adaptive", why)
+    drive.put("geometry.band_cylinders", band, f"chosen: as the first band of {measured}")
+    why = f"chosen: every other band from the last head on, as in {measured}"
+    drive.put("geometry.head_order", "alternate", why)
+    nominal = [{"bpi": 1.0, "tpi": 1.0}]
+    drive.put("geometry.density", nominal, "chosen: all surfaces alike")
+
+
 def _geometry(sheet: _Sheet, motion: _Motion, drive: _Drive) -> int:
     """Compute sectors per track from the rates, then cylinders; return the bytes per sector."""
     speed = _rpm(sheet)
@@ -436,33 +472,39 @@ def _geometry(sheet: _Sheet, motion: _Motion, drive: _Drive) -> int:
     drive.put("geometry.surfaces", surfaces, why)
     sector, needed = _capacity(sheet, drive)
     outer, inner, inside = _rates(sheet)
-    track, cylinder = motion.skews
-    turns = surfaces + (surfaces - 1) * track + cylinder
-    a, b = (rate * motion.turn * float(turns) / (surfaces * sector) for rate in (outer, inner))
+    band = _BAND if _is_of_today(sheet, drive) else 0
+    track, cylinder = (_BAND_SKEW, motion.skews[1]) if band else motion.skews
+    switches = Fraction(1, band) if band else Fraction(surfaces - 1, surfaces)
+    turns = float(1 + switches * track + (1 - switches) * cylinder)
+    a, b = (rate * motion.turn * turns / sector for rate in (outer, inner))
     if b < 1:
         why = " (less than a sector a turn)"
         raise sheet.refuse("rate", f"a sector of {sector} B on every track", why)
     _check_density(sheet, surfaces, _cylinders(needed, surfaces, (a, b)), (a, b), sector)
     wanted = sheet.whole("zones", 1, 1000, 24)
-    listed = _zones_that_hold(needed, wanted, surfaces, (a, b), motion)
+    listed = _zones_that_hold(needed, wanted, surfaces, (a, b), (track, cylinder), band)
     cylinders = listed[-1]["last_cylinder"] + 1
 
     drive.put("geometry.cylinders", cylinders, "derived: enough for the capacity in these zones")
-    drive.put("geometry.layout", "serpentine", "chosen: makers do not publish it")
+    _layout(drive, band)
     drive.put("geometry.skew_unit", "turns", "chosen: skews follow from switch times")
     number = "as asked for" if "zones" in sheet else "chosen"
     why = (
         f"derived: sectors per track from the sustained rates{inside}, a straight line in between; "
         f"{len(listed)} zones {number}; skews cover the switch and the write settling after it"
+        f"{', and between bands are those of the Toshiba X300' if band else ''}"
     )
     drive.put("geometry.zones", listed, why)
     drive.put("seek.cylinders", cylinders, "derived: those of the geometry")
     drive.comments["geometry"] = [
         f"derived: T = 60 s / {speed:g} = {_time(motion.turn)}",
-        f"derived: track_skew = (head_switch + write_settle)/T = {float(track):g} turn, "
-        f"cylinder_skew = (track seek + write_settle)/T = {float(cylinder):g} turn",
-        "derived: sectors_per_track = rate T (h + (h-1) track_skew + cylinder_skew)/(h sector),",
-        f"  h = {surfaces}: {a:.1f} for {outer / 1e6:g} MB/s outside, "
+        f"chosen: track_skew = {float(track):g} turn between bands, as in the Toshiba X300"
+        if band
+        else f"derived: track_skew = (head_switch + write_settle)/T = {float(track):g} turn",
+        f"derived: cylinder_skew = (track seek + write_settle)/T = {float(cylinder):g} turn",
+        "derived: sectors_per_track = rate T (1 + s track_skew + (1-s) cylinder_skew)/sector,",
+        f"  s = {f'1/{band}' if band else '(h-1)/h'}, "
+        f"h = {surfaces}: {a:.1f} for {outer / 1e6:g} MB/s outside, "
         f"{b:.1f} for {inner / 1e6:g} MB/s inside",
         f"derived: cylinders = {needed:,} sectors/(h x mean sectors_per_track)",
     ]
@@ -605,11 +647,15 @@ def _surroundings(sheet: _Sheet, drive: _Drive) -> None:
         drive.sources["cost"] = "price as given"
 
 
+def _is_of_today(sheet: _Sheet, drive: _Drive) -> bool:
+    capacity = sheet.number("capacity", "size", "the capacity")
+    return firmware_order.is_of_today(drive.spec.get("year"), capacity)
+
+
 def _order(sheet: _Sheet, drive: _Drive) -> None:
     """Set the order of the queue of a drive of today; it needs the rest of the description."""
-    capacity = sheet.number("capacity", "size", "the capacity")
     fitted = "random_reads" in sheet
-    if not fitted and not firmware_order.is_of_today(drive.spec.get("year"), capacity):
+    if not fitted and not _is_of_today(sheet, drive):
         return
     why = (
         "chosen: the order that fits what was measured of a drive of 22 TB (cdl-tools README), for "

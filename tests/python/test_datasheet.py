@@ -102,16 +102,19 @@ def test_block_counts_are_the_industrys():
         assert datasheet.standard_blocks(size) == blocks
 
 
-def test_drives_of_today_have_the_order_of_their_firmware():
+def test_drives_of_today_have_the_order_of_their_firmware_and_bands():
     """From 2018 on, or from 10 TB on if there is no year; the ageing is the measured drive's."""
     big, small = {**SHEETS["exos-x18"], "random_reads": None}, SHEETS["constellation-es3-4tb"]
     measured = drives.load("ultrastar-hc570")["queue"]
     for sheet in (big, {**small, "year": 2018}):
-        queue = drives.from_datasheet("d", **sheet)["queue"]
+        spec = drives.from_datasheet("d", **sheet)
+        queue = spec["queue"]
+        assert (spec["geometry"]["layout"], spec["geometry"]["band_cylinders"]) == ("adaptive", 315)
         assert queue["scheduler"] == measured["scheduler"] == "depth-aged-sptf"
         assert queue["scheduler_parameters"] == measured["scheduler_parameters"]
     for sheet in (small, {**big, "year": 2017}):
-        assert drives.from_datasheet("d", **sheet)["queue"]["scheduler"] == "satf"
+        spec = drives.from_datasheet("d", **sheet)
+        assert (spec["queue"]["scheduler"], spec["geometry"]["layout"]) == ("satf", "serpentine")
 
 
 @pytest.mark.parametrize("published", [130, 170, 180])
@@ -130,11 +133,12 @@ def test_the_writes_of_a_sheet_alone_are_those_that_the_maker_states():
     assert system["throughput_iops"] == pytest.approx(550, rel=0.05)
 
 
-def test_a_long_read_gets_the_rate_of_the_sheet():
+@pytest.mark.parametrize(("name", "rate"), [("constellation-es3-4tb", 175e6), ("exos-x18", 270e6)])
+def test_a_long_read_gets_the_rate_of_the_sheet(name, rate):
     """Sequential reads in the simulator, not the formula that was used."""
-    spec = drives.from_datasheet("solved", **SHEETS["constellation-es3-4tb"])
+    spec = drives.from_datasheet("solved", **SHEETS[name])
     system = closed_loop(spec, 4, warm_up=100, sequential=1.0, size="1 MiB", footprint="4 GB")
-    assert system["throughput_bytes_per_s"] == pytest.approx(175e6, rel=0.02)
+    assert system["throughput_bytes_per_s"] == pytest.approx(rate, rel=0.005)
 
 
 def test_power_of_random_reads_is_the_sheets():

