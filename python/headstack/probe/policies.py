@@ -85,9 +85,10 @@ def measure(
         for name in TRIED:
             other = {**found, name: not found[name]}
             reached = misfit(other)
-            if abs(reached / best - 1) > _CLEARLY:
+            clearly = _CLEARLY * abs(best)
+            if abs(reached - best) > clearly:
                 told.add(name)
-            if reached < best * (1 - _CLEARLY):
+            if reached < best - clearly:
                 found, best = other, reached
     reads = sum(len(target) for _, _, target, _ in loads)
     return Policies(found, tuple(n for n in TRIED if n in told), best, reads)
