@@ -11,14 +11,13 @@ On drives that use all heads of a cylinder in turn, the tracks of a cylinder are
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .angle import Angles
-from .period import middle
+from .period import middle, wrap
 from .track import LEAST_SECTORS, boundary, slope
 
 #: Factor from one track that is tried to the next.
@@ -144,6 +143,26 @@ class _Ladder:
         return bad
 
 
+def joined(before: Band, band: Band, tolerance: float) -> Band | None:
+    """Return two successive bands as one if the second goes on where the first one was cut."""
+    jumps = wrap(
+        np.array([band.angle_turns - before.last_angle, band.skew_turns]) - before.skew_turns
+    )
+    if band.sectors_per_track != before.sectors_per_track or (np.abs(jumps) > tolerance).any():
+        return None
+    # The longer part tells the line.
+    line = max(before, band, key=lambda b: b.tracks)
+    back = before.tracks if line is band else 0
+    return replace(
+        line,
+        first_lba=before.first_lba,
+        blocks=before.blocks + band.blocks,
+        tracks=before.tracks + band.tracks,
+        angle_turns=(line.angle_turns - back * line.skew_turns) % 1.0,
+        reads=before.reads + band.reads,
+    )
+
+
 def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None:
     """Return the band that begins at a sector; None if no boundary is found after it.
 
@@ -158,7 +177,7 @@ def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None
     block = session.sector_blocks
     if start + LEAST_SECTORS >= session.sectors:
         return None
-    end = middle(_three(angles, start))
+    end = _begin(angles, start)
     found = _first(angles, start, end, expected)
     if found is None:
         return None
@@ -180,10 +199,18 @@ def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None
     )
 
 
-def _three(angles: Angles, start: int) -> NDArray[np.float64]:
-    reads = angles.read([start * angles.session.sector_blocks] * 3, "bands")
-    kept = reads[np.isfinite(reads)]
-    return kept if len(kept) else np.zeros(1)
+def _begin(angles: Angles, start: int) -> float:
+    """Return the angle of a sector from which a whole band is predicted; 0 if its reads fail."""
+    reads = np.zeros(0)
+    for more in (3, 4):
+        again = angles.read([start * angles.session.sector_blocks] * more, "bands")
+        reads = np.append(reads, again[np.isfinite(again)])
+        if len(reads) == 0:
+            return 0.0
+        # Two of three may be late; not if all agree.
+        if (np.abs(wrap(reads - middle(reads))) < angles.tolerance / 2).all():
+            break
+    return middle(reads)
 
 
 def _first(

@@ -8,8 +8,9 @@ Nothing is known of writes without writes: their values are those of the class.
 """
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,28 +95,34 @@ def geometry_table(
         for z, end in zip(geometry.zones, past, strict=True)
     )
     width = 1 if major else max(1, round(geometry.cylinders / bands))
+    # Of widths that seeks do not tell apart, that with which zones begin where they do.
+    near = range(width - width // 200, width + width // 200 + 1)
+    width = min(near, key=lambda w: (_late(geometry, past, block, w), abs(w - width)))
     zones, formats = [], []
     first = 0
-    for zone, end in zip(geometry.zones, past, strict=True):
-        sectors, tracks = list(zone.sectors), [1] * geometry.heads if major else list(zone.tracks)
-        of_band = sum(n * t for n, t in zip(sectors, tracks, strict=True))
-        cylinders = (end - zone.first_lba) / block / of_band * width
-        # The last zone holds at least what the drive offers.
-        last = zone is geometry.zones[-1]
-        count = max(1, int(cylinders) + 2 * width if last else round(cylinders))
+    for zone, (count, late) in zip(
+        geometry.zones, _fitted(geometry, past, block, width), strict=True
+    ):
+        sectors = list(zone.sectors)
+        skews = round(float(zone.switch_turns) % 1.0, 9), round(float(zone.skew_turns) % 1.0, 9)
+        # Where it begins later than on the target, as most of its sectors then are turned.
+        back, part = divmod(late / sectors[0], 1.0)
+        begin = zone.begin_turns - geometry.zones[0].begin_turns + part
+        begin += (back + round(part)) * skews[0 if major else 1]
         zones.append(
             {
                 "first_cylinder": first,
                 "last_cylinder": first + count - 1,
                 "sectors_per_track": sectors if major else round(sum(sectors) / len(sectors)),
-                "track_skew": round(float(zone.switch_turns) % 1.0, 6),
-                "cylinder_skew": round(float(zone.skew_turns) % 1.0, 6),
+                "track_skew": skews[0],
+                "cylinder_skew": skews[1],
+                "offset": round(begin % 1.0, 6),
             }
         )
         formats.append(
             [
                 {"tracks_per_band": t, "sectors_per_track": n}
-                for t, n in zip(tracks, sectors, strict=True)
+                for t, n in zip(zone.tracks, sectors, strict=True)
             ]
         )
         first += count
@@ -142,6 +149,33 @@ def geometry_table(
     measured["sector_size"] = described.get("sector_size_from", "declared")
     measured["cylinders"] = "measured: tracks of a surface of mean density"
     return table, measured
+
+
+def _held(zone: Any, width: int, cylinders: int) -> int:
+    """Return the sectors of so many cylinders; the last band is as wide as is left."""
+    full, last = divmod(cylinders, width)
+    tracks = [full * t + math.floor(last * t / width + 0.5) for t in zone.tracks]
+    return sum(n * t for n, t in zip(zone.sectors, tracks, strict=True))
+
+
+def _fitted(geometry: Any, past: Sequence[int], block: int, width: int) -> list[tuple[int, float]]:
+    """Return each zone's cylinders if bands have so many, and the sectors by which it is late."""
+    found, at = [], geometry.zones[0].first_lba / block
+    for zone, end in zip(geometry.zones, past, strict=True):
+        left = end / block - at
+        about = int(left / _held(zone, width, width) * width)
+        near = range(max(1, about - 1), about + 3)
+        count = min(near, key=lambda c: abs(_held(zone, width, c) - left))
+        # The last zone holds at least what the drive offers.
+        last = zone is geometry.zones[-1]
+        found.append((about + 2 * width if last else count, at - zone.first_lba / block))
+        at += _held(zone, width, count)
+    return found
+
+
+def _late(geometry: Any, past: Sequence[int], block: int, width: int) -> float:
+    """Return by how much zones begin elsewhere if bands have so many cylinders, in sectors."""
+    return sum(abs(late) for _, late in _fitted(geometry, past, block, width))
 
 
 def repeat_surfaces(table: dict[str, Any], arms: int, blocks: int) -> None:

@@ -23,6 +23,9 @@ Ints = NDArray[np.int64]
 #: Sectors of the innermost tracks, as a share of those of the outermost, are seldom less.
 LEAST_INNER = 0.4
 
+#: Error of the angle between two heads, turns.
+MOST_OFF = 0.01
+
 #: A cycle of one band with no more tracks than this is a cylinder of so many heads.
 MOST_HEADS = 24
 
@@ -82,6 +85,7 @@ class ZoneView(NamedTuple):
         skew_turns: the schema's `cylinder_skew`: from a track to the next one of its surface in
             bands, from the last track of a cylinder to the next cylinder elsewhere.
         switch_turns: the schema's `track_skew`: from a head's last track to the next head's first.
+        begin_turns: angle of its first sector.
         origin: "measured", or how else it is known.
 
     """
@@ -92,6 +96,7 @@ class ZoneView(NamedTuple):
     tracks: tuple[int, ...]
     skew_turns: float
     switch_turns: float
+    begin_turns: float
     origin: str
 
 
@@ -257,19 +262,26 @@ class Geometry:
                 of = {self._head(j): cycle[j % len(cycle)] for j in range(self.each)}
                 sectors = tuple(of[h].sectors_per_track for h in range(self.each)) * arms
                 tracks = tuple(of[h].tracks for h in range(self.each)) * arms
-                skews = (_middle(b.skew_turns for b in cycle), self._switch(zone))
+                skew = _middle(b.skew_turns for b in cycle)
+                skews = (skew, self._switch(zone, skew))
             origin = "measured" if zone.whole else "one track of it was measured"
-            views.append(ZoneView(zone.first_lba, blocks, sectors, tracks, *skews, origin))
+            begin = cycle[0].angle_turns
+            views.append(ZoneView(zone.first_lba, blocks, sectors, tracks, *skews, begin, origin))
         return views
 
-    def _switch(self, zone: Zone) -> float:
+    def _switch(self, zone: Zone, skew: float) -> float:
+        """Return the angle between heads with which a cycle of bands turns by what it does."""
         cycle = zone.cycle
         jumps = [b.angle_turns - a.last_angle for a, b in pairwise(cycle)]
         if zone.cycles > 1:
             jumps.append(cycle[0].angle_turns + zone.cycle_turns - cycle[-1].last_angle)
         elif zone.tail:
             jumps.append(zone.tail[0].angle_turns - cycle[-1].last_angle)
-        return _middle(jumps) if jumps else 0.0
+        switch = _middle(jumps) if jumps else 0.0
+        whole = sum((b.tracks - 1) * skew + switch for b in cycle)
+        off = float(wrap(zone.cycle_turns - whole)) / len(cycle)
+        # Tracks in list order may have skews of both signs: those have no such angle.
+        return switch + off if zone.cycles > 1 and abs(off) < MOST_OFF else switch
 
     def locate(self, lbas: Sequence[int] | Ints) -> Places:
         """Return the places of addresses; beyond the last zone as if that went on."""

@@ -2,9 +2,10 @@
 
 # Method
 A mixed load is read once more, with the buffer in use, and simulated on the drive as far as it is
-known. One policy after the other is switched; a change stays if it fits clearly better. What counts
-are the demerits of random reads, of first reads of a run and of those that follow, as in
-`headstack.calibration`.
+known, some times. One policy after the other is switched; a change stays if it fits clearly better.
+What counts is the continuous ranked probability score of each read's times (Gneiting & Raftery,
+Journal of the American Statistical Association 102, 2007): a read that waits for many others is
+compared with itself.
 
 # Limits
 A policy that changes none of these reads keeps the value of the class.
@@ -16,8 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from headstack.calibration import demerit
 
 from .replay import Trace, mixed, options_of, taken
 
@@ -31,7 +30,7 @@ TRIED = ("read_on_arrival", "almost_hits", "discard_requested", "keep_passing_se
 _ALONE, _COUNTS = 0.4, 0.95
 
 #: Requests, and the share by which a change must fit better.
-REQUESTS, _CLEARLY = 900, 0.07
+REQUESTS, _CLEARLY = 900, 0.03
 
 #: Simulates a trace, closed or open, on a drive with some policies; returns the times of reads, s.
 Simulate = Callable[[dict[str, bool], Trace, str], Floats]
@@ -43,7 +42,7 @@ class Policies(NamedTuple):
     Attributes:
         values: policies by their names in drive files.
         told: those that made a clear difference.
-        misfit: root of the summed squares of demerits that is left, as a share of the mean.
+        misfit: mean score that is left, s.
         reads: reads that it took.
 
     """
@@ -74,10 +73,9 @@ def measure(
             runs = simulate(values, trace, way).reshape(-1, len(target))
             for c in classes:
                 most = float(np.quantile(target[c], _COUNTS))
-                ours = np.minimum(runs[:, c].ravel(), most)
-                off = demerit(np.minimum(target[c], most), ours) / float(target.mean())
-                total += float(c.mean()) * off**2
-        return float(total**0.5)
+                ours = np.minimum(runs[:, c], most)
+                total += _score(np.minimum(target[c], most), ours) * float(c.mean())
+        return total
 
     def misfit(values: dict[str, bool]) -> float:
         return misfit_of(tuple(values[name] for name in TRIED))
@@ -87,12 +85,20 @@ def measure(
         for name in TRIED:
             other = {**found, name: not found[name]}
             reached = misfit(other)
-            if abs(reached / best - 1) > _CLEARLY:
+            clearly = _CLEARLY * abs(best)
+            if abs(reached - best) > clearly:
                 told.add(name)
-            if reached < best * (1 - _CLEARLY):
+            if reached < best - clearly:
                 found, best = other, reached
     reads = sum(len(target) for _, _, target, _ in loads)
     return Policies(found, tuple(n for n in TRIED if n in told), best, reads)
+
+
+def _score(target: Floats, runs: Floats) -> float:
+    """Return the mean score of reads' times, of which each run has one."""
+    off = np.abs(runs - target).mean()
+    apart = np.abs(runs[:, None] - runs).mean() * len(runs) / max(1, len(runs) - 1)
+    return float(off - apart / 2)
 
 
 def _classes(trace: Trace) -> list[NDArray[np.bool_]]:

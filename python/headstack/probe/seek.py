@@ -11,6 +11,7 @@ that its least access time is at most its time, and not shorter by more than a t
 Work of the firmware that overlaps a movement appears in the seek time.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -239,7 +240,8 @@ def measure(
     moved, taken = np.abs(np.diff(located(geometry, alone.lbas).cylinders)), alone.taken_s[1:]
     moved, taken = moved[moved > 1], taken[moved > 1]
     formula, worse = _best_formula(curve, geometry.cylinders, moved, taken)
-    late = disturbed_of(curve, moved, taken)
+    late = late_of(session, geometry, curve)
+    late = disturbed_of(curve, moved, taken) if math.isnan(late) else late
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
     return SeekCurve(
         turnaround,
@@ -280,6 +282,29 @@ def disturbed_of(curve: SeekCurve, moved: Floats, taken: Floats) -> float:
     """
     above = taken > curve.access_s(moved) + curve.turn_s + _LONG_S
     return float(above.mean()) / (1 - _LONG_S / (2 * curve.turn_s))
+
+
+def late_of(session: Any, geometry: Any, curve: SeekCurve) -> float:
+    """Return the share of all reads so far that end whole turns late; not-a-number: not known.
+
+    Of those right after another one, at whose first pass the arm clearly is there or not.
+    """
+    if not session.described["fua"]:
+        return math.nan
+    lbas, answer = session.alone()
+    at, turn_s = geometry.locate(lbas), curve.turn_s
+    pause_s = (answer.issued_ns[1:] - answer.done_ns[:-1]) / 1e9
+    taken_s = (answer.done_ns - answer.issued_ns)[1:] / 1e9
+    apart = np.diff(at.angle_turns + 1 / at.sectors_per_track)
+    first_s = (apart - pause_s / turn_s) % 1.0 * turn_s
+    after_s = first_s - curve.access_s(np.abs(np.diff(at.cylinder)))
+    # Turns after the first pass, and those for which the arm has to wait.
+    turns, waits = (taken_s - first_s) / turn_s, -np.floor(after_s / turn_s)
+    good = at.known & (answer.status == 0)
+    kept = good[1:] & good[:-1] & (np.abs(turns - np.rint(turns)) < 0.25)
+    kept &= (pause_s >= 0) & (pause_s < _LONG_S)
+    kept &= (after_s % turn_s > _LONG_S) & (after_s % turn_s < turn_s - 0.1 * _LONG_S)
+    return float(np.mean(np.rint(turns) > waits, where=kept)) if kept.any() else math.nan
 
 
 def together(values: Sequence[Value]) -> Value:

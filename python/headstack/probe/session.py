@@ -184,6 +184,17 @@ class Session:
         call["blocks"] = each
         return self._do({**call, **options})
 
+    def alone(self) -> tuple[Ints, Answer]:
+        """Return all reads so far that by-passed the buffer one by one, with their answers."""
+        others = {"depth", "together", "writes"}
+        calls = self._log.entries[: self._next]
+        kept = [c for c in calls if c.get("fua") and "lba" in c and not others & {*c}]
+        lbas, *answer = (
+            np.concatenate([np.array(e[k], dtype=np.int64) for e in kept] or [np.zeros(0, int)])
+            for k in ("lba", *ANSWER)
+        )
+        return lbas, Answer(*answer)
+
     def write(self, step: str, lba: Sequence[int] | Ints, **options: Any) -> Answer:
         """Write a physical sector, or so many blocks, at each address; as `read`.
 

@@ -1,5 +1,6 @@
 """The steps of a probe that measure times, in their order, and what comes of them."""
 
+import math
 import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -94,11 +95,12 @@ def measure(
         found.buffer = buffer.measure(
             session, geometry, curve.turn_s, session.rng("buffer"), brief=scale < _LONG
         )
-        if found.buffer.enabled.value and scale >= _LONG:
-            count = round(policies.REQUESTS * min(1.0, scale))
-            found.policies = _policies(whole, found, count)
     if begins("queue"):
         _queue(whole, session, geometry, found, scale)
+    # Reads that wait tell policies only where their order is known.
+    if found.buffer and found.buffer.enabled.value and scale >= _LONG and begins("buffer"):
+        count = round(policies.REQUESTS * min(1.0, scale))
+        found.policies = _policies(whole, found, count)
     if begins("idle"):
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
     if begins("power"):
@@ -148,7 +150,7 @@ def _queue(whole: Any, session: Any, geometry: Any, found: Found, scale: float) 
     rng = session.rng("queue")
     depths = queue.by_depth(whole, rng, seconds=queue.SECONDS * scale)
     if whole is session and not found.host.beside:
-        share = _disturbed(geometry, found, depths[0])
+        share = _disturbed(session, geometry, found, depths[0])
         found.host = found.host._replace(disturbed=share)
     batches = round(queue.BATCHES * max(0.3, scale))
     shares = queue.agreement(session, geometry, found.curve, rng, batches=batches)
@@ -156,9 +158,11 @@ def _queue(whole: Any, session: Any, geometry: Any, found: Found, scale: float) 
     found.queue = fitted(found, depths, shares, starved)
 
 
-def _disturbed(geometry: Geometry, found: Found, alone: queue.Depth) -> float:
+def _disturbed(session: Any, geometry: Geometry, found: Found, alone: queue.Depth) -> float:
     """Return the share of disturbed reads with what single random reads say of it."""
     curve = found.curve
+    if not math.isnan(share := seek.late_of(session, geometry, curve)):
+        return share
     moved = np.abs(np.diff(geometry.locate(alone.lbas).cylinder))
     late = seek.disturbed_of(curve, moved, alone.taken_s[1:])
     before = 0 if curve.alone is None else len(curve.alone.lbas)

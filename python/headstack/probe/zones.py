@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .angle import Angles
-from .bands import Band, Shape, follow
+from .bands import Band, Shape, follow, joined
 from .period import middle, wrap
 from .track import boundary
 
@@ -218,8 +218,13 @@ class _Surveyor:
         if left > 0 and not self.flat and (self.row is None or left < zone.cycle_blocks):
             zone = self._tail(zone)
         self.at = zone.past_lba
-        last = self.zones[-1] if self.zones and not self.flat else None
-        if last is not None and _one(last, zone):
+        last = self.zones[-1] if self.zones else None
+        if last is not None and self.flat:
+            whole = joined(last.cycle[-1], zone.cycle[0], self.angles.tolerance)
+            if whole is not None and last.cycles == len(last.cycle) == 1 and not last.tail:
+                zone = replace(last, cycle=(whole,), past_lba=zone.past_lba)
+                self.zones.pop()
+        elif last is not None and _one(last, zone):
             # A late read had cut it in two; the longer part tells the angle of a cycle.
             turns = max(last, zone, key=lambda z: z.cycles).cycle_turns
             cycles = last.cycles + zone.cycles
@@ -351,6 +356,11 @@ class _Surveyor:
             band = self.follow(at, likely + known)
             if band is None:
                 break
+            whole = joined(bands[-1], band, self.angles.tolerance) if bands else None
+            if whole is not None:
+                bands[-1] = whole
+                at += band.blocks
+                continue
             if p and len(bands) - p >= max(p, EARLY) and _ends(band, bands, p):
                 return bands[:p]
             bands.append(band)

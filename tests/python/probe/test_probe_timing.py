@@ -12,8 +12,20 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import actuators, buffer, compare, idle, plan, queue, seek, timing
+from headstack.probe import (
+    actuators,
+    buffer,
+    compare,
+    idle,
+    plan,
+    policies,
+    queue,
+    replay,
+    seek,
+    timing,
+)
 from headstack.probe.geometry import Geometry
+from headstack.probe.period import wrap
 from headstack.probe.plan import Probed
 
 TURN = 60 / 7199.6
@@ -159,6 +171,63 @@ def test_the_recovered_file_is_the_drive(whole: Probed, tmp_path: Path) -> None:
     assert "# declared" in text
     assert "points = [  # measured: +-" in text
     assert "nearest formula" in text
+
+
+def test_angles_of_the_file_are_those_of_the_drive(whole: Probed, tmp_path: Path) -> None:
+    """Reads of any addresses end at one angle from each other on both."""
+    mine, truth = whole.write_drive(tmp_path / "drive.toml"), target(tmp_path, spec())
+    lbas = np.random.default_rng(8).integers(0, whole.described["blocks"] // 8, 400) * 8
+    ends = [
+        np.array(replay.simulated(f, replay.Host()).read(lbas.tolist(), 8)[1]) / 1e9
+        for f in (mine, truth.removeprefix("sim:"))
+    ]
+    apart = wrap((ends[0] - ends[1]) / TURN)
+    assert np.quantile(np.abs(wrap(apart - np.median(apart))), 0.95) < 0.02
+
+
+@pytest.mark.parametrize("late", [0.0, 0.02, 0.2])
+def test_the_share_of_late_reads_is_that_of_the_target(
+    late: float, whole: Probed, tmp_path: Path
+) -> None:
+    assert whole.found is not None
+    with probe.opened(target(tmp_path, spec()), "15 us", late, 0.0, 5) as session:
+        far = np.random.default_rng(9).integers(0, whole.described["blocks"] // 8, 1500) * 8
+        near = np.arange(1500) * 97 * 8
+        session.read("test", np.concatenate([far, near]))
+        share = seek.late_of(session, whole.geometry, whole.found.curve)
+    assert share == pytest.approx(late, abs=3.5 * math.sqrt(late * (1 - late) / 2000) + 5e-4)
+
+
+def test_policies_are_told_by_each_read_not_by_all_together() -> None:
+    """With the one policy each read takes its time, with the other another read's."""
+    rng = np.random.default_rng(10)
+    times: dict[str, Any] = {}
+
+    def read(step: str, lbas: list[int], blocks: list[int], **options: Any) -> Any:
+        way = "wait_s" if "wait_s" in options else "at_s"
+        times[way] = rng.exponential(5e-3, len(lbas))
+        return np.zeros(len(lbas)), times[way] * 1e9, np.zeros(len(lbas))
+
+    def simulate(values: dict[str, bool], trace: Any, way: str) -> Any:
+        order = rng.permutation(len(times[way])) if values["read_on_arrival"] else slice(None)
+        each = (times[way][order] * rng.normal(1, 0.05, len(times[way])) for _ in range(2))
+        return np.concatenate(list(each))
+
+    described = {"blocks": 10**8, "block_bytes": 512}
+    session: Any = SimpleNamespace(read=read, described=described, sector_blocks=1)
+    found = policies.measure(session, rng, simulate, 5e-3, 900)
+    assert found.values["read_on_arrival"] is False
+    assert "read_on_arrival" in found.told
+
+
+def test_turns_that_a_host_lost_are_counted_as_far_as_chance_allows() -> None:
+    alone = np.random.default_rng(11).uniform(2e-3, 20e-3, 4000)
+    runs = np.concatenate([alone] * replay._RUNS)
+    for lost in (40, 400):
+        taken = alone + np.where(np.arange(4000) < lost, TURN, 0.0)
+        # 1 % is what chance may make of 1.3 %; 10 % is not: the file is off.
+        expected = 0.01 if lost == 40 else 0.013 + 3 * math.sqrt(0.013 * 0.987 / 4000)
+        assert replay._lost(taken, runs, TURN, 0.013) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("late", [0.02, 0.2])
