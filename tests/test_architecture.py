@@ -32,8 +32,8 @@ LAYERS = [
 PREFIX = "headstack-"
 MAXIMUM_LINES = 800
 
-# The list of a folder: `plugins! { dyn Trait: a, b }`, or another macro call of this form.
-LIST = re.compile(r"^\s*\w+!\s*[{(\[](?:\s*dyn\s+\w+\s*:)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE)
+# The list of a folder: `plugins! { dyn Trait = "kind"; a, b }`, or another macro call of this form.
+LIST = re.compile(r"^\s*\w+!\s*[{(\[](?:\s*dyn\s[^;]*;)?(?P<names>[^;})\]]*)[})\]]", re.MULTILINE)
 MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
 
@@ -115,7 +115,10 @@ def test_every_file_is_in_its_list(folder: Path) -> None:
 
 
 def test_the_reader_of_lists_finds_what_is_missing() -> None:
-    text = "plugins! { dyn Model: constant, table }\nmod fit;\n// plugins! { dyn X: commented }\n"
+    text = """plugins! { dyn Model = "model", beside &[KEY]; constant, table }
+mod fit;
+// plugins! { dyn X = "x"; commented }
+"""
     assert listed_modules(text) == {"constant", "table", "fit"}
 
 

@@ -103,7 +103,7 @@ class GeometryCommon(TypedDict, total=False):
 
 
 class GeometryCylinderMajor(GeometryCommon, total=False):
-    """The parameters of layouts that have none."""
+    """No parameters."""
 
     layout: Literal["cylinder-major", "serpentine", "serpentine-disk"]
     """The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads

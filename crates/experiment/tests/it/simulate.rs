@@ -113,11 +113,8 @@ fn drives(n: usize, blocks: u64, service: u64) -> Vec<Constant> {
 }
 
 fn organisation(name: &str, members: &[Constant], devices: &[u64]) -> Box<dyn Organisation> {
-    let context = Context {
-        member_blocks: members.iter().map(|m| m.blocks).collect(),
-        device_blocks: devices.to_vec(),
-        ..Context::default()
-    };
+    let context =
+        Context { member_blocks: members.iter().map(|m| m.blocks).collect(), device_blocks: devices.to_vec() };
     PLUGINS.get(name).unwrap().build(&Params::new(), &context).unwrap()
 }
 

@@ -19,7 +19,7 @@ pub fn draw(draw: &mut Draw, s: usize, system: &mut System) {
     // From the drives up.
     let (all, mut layers) = (&*PLUGINS, Vec::new());
     while draw.chance(0.65) && layers.len() < 4 {
-        let (entry, width) = any(draw, &all, below);
+        let (entry, width) = any(draw, all, below);
         layers.push((entry.name().to_string(), width, table(draw, entry, width)));
         below /= match entry.facts {
             LowerCount::One => 1,
