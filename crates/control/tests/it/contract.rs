@@ -95,9 +95,9 @@ fn a_misspelt_name_gets_the_list_and_the_nearest() {
 #[test]
 fn a_step_allocates_nothing() {
     for (plugin, device) in pairs() {
-        let devices = vec![device; drives_of(&plugin)];
+        let devices = vec![device; drives_of(plugin)];
         let mut policy = build_for(plugin.name(), plugin.example(), &devices);
-        let mut commands = vec![Command::default(); drives_of(&plugin)];
+        let mut commands = vec![Command::default(); drives_of(plugin)];
         let steps: Vec<Input> = Steps::of(&[(20.0, None), (60.0, Some(9.0)), (30.0, Some(7.0))])
             .map(|(now, cap)| Input {
                 now,
@@ -153,7 +153,7 @@ proptest! {
         back in any::<bool>(),
     ) {
         for (plugin, device) in pairs() {
-            let n = drives_of(&plugin);
+            let n = drives_of(plugin);
             let mut policy = build_for(plugin.name(), plugin.example(), &vec![device; n]);
             let mut twin = build_for(plugin.name(), plugin.example(), &vec![device; n]);
             let mut commands = vec![Command::default(); n];
@@ -226,7 +226,7 @@ proptest! {
         warm in 0usize..60,
     ) {
         for (plugin, device) in pairs() {
-            let n = drives_of(&plugin);
+            let n = drives_of(plugin);
             // 0.2 W for one drive; 1 W at the meter of several.
             let tolerance = if n == 1 { 0.2 } else { 1.0 };
             let cap = cap * n as f64;

@@ -446,9 +446,9 @@ fn a_byte_order_mark_changes_nothing() {
             let source = source.unwrap_or_else(|e| panic!("{}: {e}", format.name()));
             source.map(|r| r.unwrap()).collect()
         };
-        let plain = read(text.clone().into_bytes(), Some(&format));
+        let plain = read(text.clone().into_bytes(), Some(format));
         let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
-        assert_eq!(read(marked.clone(), Some(&format)), plain, "{}", format.name());
+        assert_eq!(read(marked.clone(), Some(format)), plain, "{}", format.name());
         // If the format is detected without the byte-order mark, it is also detected with it.
         let found = detect(text.as_bytes(), "test", &PLUGINS).map(|f| f.name());
         let again = detect(&marked, "test", &PLUGINS).map(|f| f.name());
