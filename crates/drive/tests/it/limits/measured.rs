@@ -52,9 +52,12 @@ const PLAIN: u8 = 8;
 
 /// Serves a load on a drive; the first twentieth is left out. All commands end in time.
 pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
+    closed_of(drive, load, XorShift::default())
+}
+
+fn closed_of(drive: &mut Drive, load: &Load, mut noise: XorShift) -> Seen {
     let skip = load.count / 20;
     let places = drive.capacity_blocks() / u64::from(load.blocks);
-    let mut noise = XorShift::default();
     let mut arrivals: BinaryHeap<Reverse<u64>> = (0..load.depth).map(|_| Reverse(0)).collect();
     let (mut id, mut done, mut first, mut last) = (0, 0, 0, 0);
     let mut classes = vec![Times::default(); load.shares.len() + 1];
@@ -139,9 +142,22 @@ fn hc570(guidelines: &[i64]) -> DriveSpec {
 }
 
 fn reads(spec: &DriveSpec, depth: usize, shares: &[f64]) -> Seen {
+    drawn(spec, depth, shares, XorShift::default())
+}
+
+fn drawn(spec: &DriveSpec, depth: usize, shares: &[f64], noise: XorShift) -> Seen {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     let load = Load { command: Command::Read, blocks: 256, depth, shares, count: 20_000, plain_writes: 0.0 };
-    closed(&mut drive, &load)
+    closed_of(&mut drive, &load, noise)
+}
+
+/// Six draws: the largest time of one varies by 5 %.
+fn draws(spec: &DriveSpec, depth: usize, shares: &[f64]) -> Vec<Seen> {
+    (1..7).map(|seed| drawn(spec, depth, shares, XorShift::seeded(seed))).collect()
+}
+
+fn mean(draws: &[Seen], of: impl Fn(&Seen) -> f64) -> f64 {
+    draws.iter().map(of).sum::<f64>() / draws.len() as f64
 }
 
 fn is_near(got: f64, want: f64, share: f64, what: &str) {
@@ -155,14 +171,13 @@ const MEASURED: (f64, [[f64; 4]; 2]) = (154.0, [[0.250, 0.266, 0.435, 0.544], [0
 
 #[test]
 fn limits_at_depth_32_as_measured() {
-    let seen = reads(&hc570(&[50]), 32, &[0.2]);
-    is_near(seen.per_s, MEASURED.0, 0.05, "reads per second");
-    for (class, want) in seen.classes.iter().zip(MEASURED.1) {
-        let got = [class.mean(), class.at(0.5), class.at(0.99), class.at(1.0)];
-        // The largest of 16,000 varies by 5 % with the draw.
-        let what = [("mean", 0.15), ("p50", 0.15), ("p99", 0.15), ("max", 0.2)];
-        for ((got, want), (what, within)) in got.into_iter().zip(want).zip(what) {
-            is_near(got, want, within, what);
+    let seen = draws(&hc570(&[50]), 32, &[0.2]);
+    is_near(mean(&seen, |s| s.per_s), MEASURED.0, 0.05, "reads per second");
+    for (class, wants) in MEASURED.1.into_iter().enumerate() {
+        let means = mean(&seen, |s| s.classes[class].mean());
+        is_near(means, wants[0], 0.15, "mean");
+        for (share, want) in [0.5, 0.99, 1.0].into_iter().zip(&wants[1..]) {
+            is_near(mean(&seen, |s| s.classes[class].at(share)), *want, 0.15, &format!("quantile {share}"));
         }
     }
 }
@@ -181,13 +196,13 @@ fn limits_at_other_depths() {
 }
 
 /// A fifth of the reads with 300 ms: 99th percentiles without a limit and with it, in seconds. The drive uses the slack up, and
-/// the others gain. At depth 8 the others are a fifth too slow, 19 to 21 % by the draw.
+/// the others gain. At depth 8 the others are a fifth too slow.
 #[test]
 fn a_long_guideline_is_used_up() {
-    for (depth, none, limited, within) in [(4, 0.052, 0.281, 0.15), (8, 0.082, 0.293, 0.22)] {
-        let seen = reads(&hc570(&[300]), depth, &[0.2]);
-        is_near(seen.classes[0].at(0.99), none, within, "without");
-        is_near(seen.classes[1].at(0.99), limited, 0.15, "300 ms");
+    for (depth, none, limited, within) in [(4, 0.052, 0.281, 0.15), (8, 0.082, 0.293, 0.2)] {
+        let seen = draws(&hc570(&[300]), depth, &[0.2]);
+        is_near(mean(&seen, |s| s.classes[0].at(0.99)), none, within, "without");
+        is_near(mean(&seen, |s| s.classes[1].at(0.99)), limited, 0.15, "300 ms");
     }
 }
 
