@@ -386,7 +386,6 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
             path,
             session.rng("replay"),
             mean_s=mean,
-            turn_s=probed.period.turn_s,
             host=found.host,
             count=replay.affordable(clock.budget_s - session.clock_s, mean),
         )

@@ -2,8 +2,8 @@
 
 # Method
 A mixed load is read once more, with the buffer in use, and simulated on the drive as far as it is
-known, some times. One policy after the other is switched; a change stays if it fits clearly better.
-What counts is the continuous ranked probability score of each read's times (Gneiting & Raftery,
+known, some times. One policy after the other is switched; a change stays if it fits better. What
+counts is the continuous ranked probability score of each read's times (Gneiting & Raftery,
 Journal of the American Statistical Association 102, 2007): a read that waits for many others is
 compared with itself.
 
@@ -29,8 +29,8 @@ TRIED = ("read_on_arrival", "almost_hits", "discard_requested", "keep_passing_se
 #: Share of single reads, and of the times of a class that count: the slowest were disturbed.
 _ALONE, _COUNTS = 0.4, 0.95
 
-#: Requests, and the share by which a change must fit better.
-REQUESTS, _CLEARLY = 900, 0.03
+#: Requests, and the share by which a fit is clearly another.
+REQUESTS, _CLEARLY = 1500, 0.03
 
 #: Simulates a trace, closed or open, on a drive with some policies; returns the times of reads, s.
 Simulate = Callable[[dict[str, bool], Trace, str], Floats]
@@ -85,10 +85,9 @@ def measure(
         for name in TRIED:
             other = {**found, name: not found[name]}
             reached = misfit(other)
-            clearly = _CLEARLY * abs(best)
-            if abs(reached - best) > clearly:
+            if abs(reached - best) > _CLEARLY * abs(best):
                 told.add(name)
-            if reached < best - clearly:
+            if reached < best:
                 found, best = other, reached
     reads = sum(len(target) for _, _, target, _ in loads)
     return Policies(found, tuple(n for n in TRIED if n in told), best, reads)

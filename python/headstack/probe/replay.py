@@ -3,9 +3,7 @@
 # Method
 Random reads of several sizes and runs of sequential reads, closed with pauses and open at random
 times, with the buffer in use. The host of the simulated drive is as late as that of the target,
-loses the same share of turns, and has the same other client. How many turns the target's host has
-lost in the closed replay is counted, within what chance allows for the share that was measured
-before: one host's luck is not the file's fault. The file is run from several phases of
+loses the same share of turns, and has the same other client. The file is run from several phases of
 the disk, which it does not have. The demerit is the root mean square distance of the two
 distributions of response times (Ruemmler & Wilkes, IEEE Computer 27(3), 1994), as a share of the
 measured mean.
@@ -145,27 +143,19 @@ def measure(
     rng: np.random.Generator,
     *,
     mean_s: float,
-    turn_s: float,
     host: Host,
     count: int = _REQUESTS,
 ) -> Replay:
     """Replay a mixed trace on the target and on the file."""
     trace = mixed(session, rng, count, mean_s)
-
-    def ours(host: Host, options: dict[str, list[float]]) -> Floats:
-        files = (simulated(drive, host, seed) for seed in range(_RUNS))
-        reads = [f.read(trace.lbas, trace.blocks, fua=False, **options) for f in files]
-        return np.concatenate([taken(answer) for answer in reads])
-
     pairs: list[tuple[Floats, Floats]] = []
-    for way in ("wait_s", "at_s"):
-        options = options_of(trace, way)
-        theirs = taken(session.read("replay", trace.lbas, trace.blocks, fua=False, **options))
-        pairs.append((theirs, ours(host, options)))
-        if way == "wait_s" and not host.beside:
-            # Each read is alone, and each run has the same ones.
-            share = _lost(*pairs[0], turn_s, host.disturbed)
-            pairs[0] = theirs, ours(host._replace(disturbed=share), options)
+    for options in (options_of(trace, way) for way in ("wait_s", "at_s")):
+        theirs = session.read("replay", trace.lbas, trace.blocks, fua=False, **options)
+        ours = []
+        for seed in range(_RUNS):
+            file = simulated(drive, host, seed)
+            ours.append(taken(file.read(trace.lbas, trace.blocks, fua=False, **options)))
+        pairs.append((taken(theirs), np.concatenate(ours)))
     values = []
     for target, simulation in pairs:
         share = demerit(target, simulation) / float(target.mean())
@@ -173,15 +163,6 @@ def measure(
         values.append(measured((share, *room), len(target), "replay"))
     (a, b), (c, d) = pairs
     return Replay(values[0], values[1], (_chance(b), _chance(d)), (a, c), (b, d))
-
-
-def _lost(target: Floats, simulation: Floats, turn_s: float, share: float) -> float:
-    """Return the share of reads that lost turns on the target, within chance of the known one."""
-    turns = np.rint((target - np.median(simulation.reshape(_RUNS, -1), axis=0)) / turn_s)
-    # What just misses its turn in one of both does so as often in the other.
-    late = float((turns > 0).mean() - (turns < 0).mean())
-    room = 3 * math.sqrt(share * (1 - share) / len(target))
-    return float(np.clip(late, max(0.0, share - room), share + room))
 
 
 def taken(answer: Any) -> Floats:

@@ -31,6 +31,9 @@ _MORE, _CLEARLY = 5000, 0.7
 #: Time for seeks that are not known well enough after the usual trials, s.
 _RESERVE_S = 75.0
 
+#: Runs of the drive as far as it is known, by which a policy is judged.
+_POLICY_RUNS = 6
+
 #: The steps in their order.
 STEPS = ("actuators", "seek", "switches", "buffer", "queue", "idle", "power", "writes")
 
@@ -198,7 +201,7 @@ def _policies(session: Any, found: Found, count: int) -> policies.Policies:
                     trace.lbas, trace.blocks, fua=False, **replay.options_of(trace, way)
                 )
             )
-            for seed in range(2)
+            for seed in range(_POLICY_RUNS)
         ]
         return np.concatenate(times)
 

@@ -220,16 +220,6 @@ def test_policies_are_told_by_each_read_not_by_all_together() -> None:
     assert "read_on_arrival" in found.told
 
 
-def test_turns_that_a_host_lost_are_counted_as_far_as_chance_allows() -> None:
-    alone = np.random.default_rng(11).uniform(2e-3, 20e-3, 4000)
-    runs = np.concatenate([alone] * replay._RUNS)
-    for lost in (40, 400):
-        taken = alone + np.where(np.arange(4000) < lost, TURN, 0.0)
-        # 1 % is what chance may make of 1.3 %; 10 % is not: the file is off.
-        expected = 0.01 if lost == 40 else 0.013 + 3 * math.sqrt(0.013 * 0.987 / 4000)
-        assert replay._lost(taken, runs, TURN, 0.013) == pytest.approx(expected, abs=1e-9)
-
-
 @pytest.mark.parametrize("late", [0.02, 0.2])
 def test_a_file_that_is_far_off_its_drive_is_said_to_be(
     late: float, whole: Probed, tmp_path: Path
