@@ -3,7 +3,7 @@
 # says; the last lines are their times. Called by `make test-all`, which has installed what they need.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-export HEADSTACK_THOROUGH=${HEADSTACK_THOROUGH:-4} HEADSTACK_LOAD_SECONDS=${HEADSTACK_LOAD_SECONDS:-150}
+export HEADSTACK_THOROUGH=${HEADSTACK_THOROUGH:-2} HEADSTACK_LOAD_SECONDS=${HEADSTACK_LOAD_SECONDS:-150}
 export RUSTC_WRAPPER=$PWD/scripts/rustc_tests.sh
 checked=(--release --config .cargo/checked.toml)
 limit=()
