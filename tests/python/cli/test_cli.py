@@ -137,8 +137,8 @@ def test_models_lists_every_registry(capsys):
     kinds = json.loads(capsys.readouterr().out)
     of_drives = ("cost", "layout", "power", "roles", "scheduler", "seek")
     folders = {kind: f"drive/src/{kind}" for kind in of_drives}
-    folders |= {"organisation": "array/src/layer", "reader": "trace/src/reader"}
-    folders |= {"layer": "array/src/layer", "elevator": "array/src/layer/elevator"}
+    folders |= {"organisation": "block/src/layer", "reader": "trace/src/reader"}
+    folders |= {"layer": "block/src/layer", "elevator": "block/src/layer/elevator"}
     folders |= {"capping": "control/src/policy", "mapping": "drive/src/mapping/policy"}
     folders |= {"cleaning": "drive/src/mapping/cleaning"}
     # Warnings are checks of several crates; test_warnings.py has them.

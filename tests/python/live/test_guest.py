@@ -86,6 +86,9 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
             rate, mean, p99 = (0.5, 0.5, None)
         assert ours.rate == pytest.approx(real.rate, rel=rate), case
         for kind, values in real.response.items():
+            if kind == "write":
+                # 1,200 in a run: in eight runs their mean was 181 to 225 ms, p99 725 to 1,401 ms.
+                mean, p99 = 0.25, None
             assert ours.response[kind][0] == pytest.approx(values[0], rel=mean), case
             if p99 is not None:
                 assert ours.response[kind][2] == pytest.approx(values[2], rel=p99), case

@@ -355,7 +355,8 @@ impl Pieces<'_> {
             wait = channels.reserve(there + wait, whole, period) - there;
         }
         self.scratch.pass.seek += seek;
-        let inside = self.order.on_arrival
+        let inside = count > 1
+            && self.order.on_arrival
             && channels.is_none()
             && self.has_all_data(there)
             && comes_round(m, place, wait, whole);

@@ -483,6 +483,10 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
     assert_eq!(error.map(|e| e.key), Some("geometry.layout".into()));
     let error = plain.with_density(&list[..3]).err();
     assert_eq!(error.map(|e| e.key), Some("geometry.density".into()));
+    // A media cache of 300 MB is too large for a quarter of the sectors.
+    let mapping = "[mapping]\nmodel = \"media-cache\"\ncache_size = \"300 MB\"\nband_size = \"8 MB\"";
+    let error = varied(mapping).with_density(&[Density { bpi: 0.5, tpi: 0.5 }; 4]).err();
+    assert_eq!(error.map(|e| e.key), Some("mapping.cache_size".into()));
 }
 
 /// A fleet is its drives one by one, whatever the number of threads.

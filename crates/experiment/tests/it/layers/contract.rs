@@ -143,6 +143,6 @@ fn folders_and_lists_name_the_same() {
         [("layer", layers.names().collect()), ("layer/elevator", elevators.names().collect())];
     for (folder, names) in all {
         let source = format!("src/{folder}");
-        folder_matches(env!("CARGO_MANIFEST_DIR"), &source, &shared(folder), &names);
+        folder_matches(concat!(env!("CARGO_MANIFEST_DIR"), "/../block"), &source, &shared(folder), &names);
     }
 }
