@@ -51,8 +51,13 @@ pub const NAME: &str = "fault";
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "requests that are late, hang or fail, on purpose";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "slow = { ratio = 0.1, by = \"200 ms\" }", LowerCount::One, |p, context| Ok(Box::new(Fault::new(context, &p)?)))
-        
+    Plugin::<dyn Layer>::with_facts(
+        NAME,
+        summary,
+        "slow = { ratio = 0.1, by = \"200 ms\" }",
+        LowerCount::One,
+        |p, context| Ok(Box::new(Fault::new(context, &p)?)),
+    )
 }
 
 #[derive(Table)]

@@ -172,8 +172,7 @@ impl HostQueue {
         };
         let mut queues = Vec::new();
         for blocks in &context.members {
-            let elevator =
-                (context.elevators).build_named("elevator", &p.elevator, &p.elevator_parameters, *blocks)?;
+            let elevator = (context.elevators).build_named("elevator", &p.elevator, &p.elevator_parameters, *blocks)?;
             queues.push(Queue {
                 elevator,
                 successor: None,

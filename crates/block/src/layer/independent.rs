@@ -16,7 +16,9 @@ pub(crate) const NAME: &str = "independent";
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "lower layers side by side, each with units of its own";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "", LowerCount::Many, |NoParameters {}, context| Ok(Box::new(Independent(context.members))))
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "", LowerCount::Many, |NoParameters {}, context| {
+        Ok(Box::new(Independent(context.members)))
+    })
 }
 
 /// Layers side by side, with units of these sizes.

@@ -35,8 +35,9 @@ const NAME: &str = "link";
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "lower layers behind one port of finite bandwidth";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "bandwidth = \"600 MB/s\"", LowerCount::Many, |p, context| Ok(Box::new(Link::new(context, &p)?)))
-        
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "bandwidth = \"600 MB/s\"", LowerCount::Many, |p, context| {
+        Ok(Box::new(Link::new(context, &p)?))
+    })
 }
 
 /// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.

@@ -20,10 +20,13 @@ pub(crate) const NAME: &str = "raid0";
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "striped over all members, no redundancy";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "stripe_unit = \"64 KiB\"", LowerCount::Many, |p: Parameters, context| {
-        Ok(single(NAME, striped(&context.members, &p)?, context.members))
-    })
-    
+    Plugin::<dyn Layer>::with_facts(
+        NAME,
+        summary,
+        "stripe_unit = \"64 KiB\"",
+        LowerCount::Many,
+        |p: Parameters, context| Ok(single(NAME, striped(&context.members, &p)?, context.members)),
+    )
 }
 
 /// Parameters of `raid0`.

@@ -34,8 +34,9 @@ pub(super) const NAME: &str = "throttle";
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Layer> {
     let summary = "releases requests at a limited rate";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "iops = \"150/s\"", LowerCount::One, |p, context| Ok(Box::new(Throttle::new(context, &p)?)))
-        
+    Plugin::<dyn Layer>::with_facts(NAME, summary, "iops = \"150/s\"", LowerCount::One, |p, context| {
+        Ok(Box::new(Throttle::new(context, &p)?))
+    })
 }
 
 #[derive(Table)]

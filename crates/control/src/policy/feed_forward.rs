@@ -68,7 +68,9 @@ use serde_json::Value;
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "best setting by a map of power and throughput that is corrected while it runs";
     let example = "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"";
-    policy(["feed-forward", summary, example], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(FeedForward::new(reader, devices)?)))
+    policy(["feed-forward", summary, example], Drives::Several, &[Need::Queues], |reader, devices| {
+        Ok(Box::new(FeedForward::new(reader, devices)?))
+    })
 }
 
 /// The largest correction of a point by one change, and the bound of all its corrections, in watts.

@@ -77,7 +77,9 @@ use serde_json::Value;
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "measures settings and takes the fastest that keep the cap; limits rates if none do";
-    policy(["learning", summary, ""], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(Learning::new(reader, devices)?)))
+    policy(["learning", summary, ""], Drives::Several, &[Need::Queues], |reader, devices| {
+        Ok(Box::new(Learning::new(reader, devices)?))
+    })
 }
 
 /// The longest expiry of reads in the built-in map. With the shortest queue at the drive a full host's queue is not served within

@@ -26,7 +26,9 @@ use headstack_units::{Span, Watts};
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)";
     let example = "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]";
-    policy(["pcap-agile", summary, example], Drives::One, &[Need::Queues], |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-agile")?)?)))
+    policy(["pcap-agile", summary, example], Drives::One, &[Need::Queues], |reader, devices| {
+        Ok(Box::new(read(reader, only(devices, "pcap-agile")?)?))
+    })
 }
 
 /// The upper bounds of Table 1.

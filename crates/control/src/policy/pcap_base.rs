@@ -26,7 +26,9 @@ use headstack_units::{Span, Watts};
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP without bounds on the queues (FAST 2016, section 6.1)";
     let example = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"";
-    policy(["pcap-base", summary, example], Drives::One, &[Need::Queues], |reader, devices| Ok(Box::new(read(reader, only(devices, "pcap-base")?)?)))
+    policy(["pcap-base", summary, example], Drives::One, &[Need::Queues], |reader, devices| {
+        Ok(Box::new(read(reader, only(devices, "pcap-base")?)?))
+    })
 }
 
 fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {

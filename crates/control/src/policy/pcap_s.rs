@@ -42,7 +42,9 @@ use serde_json::Value;
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)";
     let example = "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"";
-    policy(["pcap-s", summary, example], Drives::Several, &[Need::Queues], |reader, devices| Ok(Box::new(Shelf::new(reader, devices)?)))
+    policy(["pcap-s", summary, example], Drives::Several, &[Need::Queues], |reader, devices| {
+        Ok(Box::new(Shelf::new(reader, devices)?))
+    })
 }
 
 struct Member {

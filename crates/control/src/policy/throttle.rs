@@ -32,7 +32,9 @@ use headstack_units::{Bandwidth, Frequency, Watts};
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)";
     let example = "limit = \"iops\"\nbase = \"7.1 W\"";
-    policy(["throttle", summary, example], Drives::One, &[Need::RateLimit], |reader, devices| Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?)))
+    policy(["throttle", summary, example], Drives::One, &[Need::RateLimit], |reader, devices| {
+        Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?))
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Choice)]

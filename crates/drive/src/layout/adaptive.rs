@@ -21,8 +21,8 @@ use self::formats::Radii;
 use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
 use super::shape::{self, Skews};
 use super::{parameters, Layout, Place};
-use headstack_schema::{Plugin, SpecError};
 use crate::spec::GeometrySpec;
+use headstack_schema::{Plugin, SpecError};
 use headstack_units::Divisor;
 
 mod formats;

@@ -13,8 +13,8 @@
 
 use super::shape::{self, Skews};
 use super::{Layout, Place};
-use headstack_schema::{Plugin, SpecError, Table};
 use crate::spec::{GeometrySpec, Sparing};
+use headstack_schema::{Plugin, SpecError, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Layout> {

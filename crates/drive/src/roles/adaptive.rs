@@ -54,8 +54,8 @@
 
 use super::{Mode, RolePolicy, RoleTable};
 use crate::bounds::MOST_PAUSE;
-use headstack_schema::{Choice, Plugin, SpecError, Table};
 use crate::spec::Role;
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::Span;
 
 /// The registry entry.

@@ -14,8 +14,8 @@ use super::urgency::BesideLimits;
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 use headstack_units::Span;
 
 /// The registry entry.

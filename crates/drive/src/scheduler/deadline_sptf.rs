@@ -12,8 +12,8 @@
 use super::satf::needs_of;
 use super::urgency::{Allowance, BesideLimits, Urgency};
 use super::{Choice, Needs, Scheduler, Search, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 use headstack_units::Span;
 
 /// The registry entry.

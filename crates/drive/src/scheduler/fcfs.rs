@@ -8,8 +8,8 @@
 //! Exact: no prediction is involved.
 
 use super::{Choice, Needs, Scheduler, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -9,8 +9,8 @@
 //! Ignores rotation.
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -9,8 +9,8 @@
 //! All sectors are assumed to transfer at the rate of the first one's track.
 
 use super::{Addresses, Choice, CostFunction, Needs, Scheduler, Search, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -13,8 +13,8 @@
 
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
-use headstack_schema::Plugin;
 use crate::queue::Queue;
+use headstack_schema::Plugin;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -9,8 +9,8 @@
 
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

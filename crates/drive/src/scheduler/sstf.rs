@@ -8,8 +8,8 @@
 //! Ignores rotation. Under load, commands near the edges starve.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -9,8 +9,8 @@
 //! R = 0 is SSTF, R = 1 is SCAN. DiskSim 4.0 sets R but never applies it.
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
-use headstack_schema::{Plugin, Table};
 use crate::queue::Queue;
+use headstack_schema::{Plugin, Table};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {

@@ -2,8 +2,8 @@
 
 use super::Ended;
 use crate::experiment::{System, Workload};
-use headstack_block::organisation::DeviceSizes;
 use crate::resolved::{is_ignored, PER_DRIVE};
+use headstack_block::organisation::DeviceSizes;
 use headstack_drive::spec::Params;
 use headstack_engine::{Check, Warning};
 use headstack_trace::Arrivals;

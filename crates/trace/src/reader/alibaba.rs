@@ -11,7 +11,7 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 
 /// This format.
 pub fn plugin() -> Format {
@@ -22,7 +22,9 @@ pub fn plugin() -> Format {
         sample: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
     };
     let summary = "Alibaba 2020: device,op,offset,length,microseconds";
-    Format::with_facts("alibaba", summary, "", facts, |NoParameters {}, (input, options)| text(Alibaba, input, Times::UNORDERED_DATES, options))
+    Format::with_facts("alibaba", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Alibaba, input, Times::UNORDERED_DATES, options)
+    })
 }
 
 struct Alibaba;

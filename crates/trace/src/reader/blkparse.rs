@@ -28,27 +28,27 @@ pub fn plugin() -> Format {
         time_unit: "seconds",
         size_unit: "512-byte sectors",
         sniff: |bytes, _| {
-        let mut fits = 0;
-        for line in bytes.split(|&b| b == b'\n').take(8) {
-            let (f, count) = words::<6>(line);
-            if count == 6 && device_text(f[0]) && f[5].len() <= 2 && f[3].contains(&b'.') {
-                fits += 1;
+            let mut fits = 0;
+            for line in bytes.split(|&b| b == b'\n').take(8) {
+                let (f, count) = words::<6>(line);
+                if count == 6 && device_text(f[0]) && f[5].len() <= 2 && f[3].contains(&b'.') {
+                    fits += 1;
+                }
             }
-        }
-        if fits > 0 {
-            90
-        } else {
-            0
-        }
-    },
+            if fits > 0 {
+                90
+            } else {
+                0
+            }
+        },
         sample: || {
-        b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
+            b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
             8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
             8,16   1        3     0.000010000   697  Q   R 100 + 16 [my reader]\n\
             8,0    1        4     0.000020000   697  Q FWS [sync]\n\
           CPU0 (sda):\n Reads Queued: 1, 8KiB\n"
-            .to_vec()
-    },
+                .to_vec()
+        },
     };
     let summary = "blkparse text output (events Q, or others on request)";
     Format::with_facts("blkparse", summary, "action = \"issue\"", facts, |Parameters { action }, (input, options)| {

@@ -30,10 +30,10 @@ pub fn plugin() -> Format {
         time_unit: "nanoseconds",
         size_unit: "addresses in 512-byte sectors, sizes in bytes",
         sniff: |bytes, _| match bytes.first_chunk::<4>() {
-        Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
-        Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
-        _ => 0,
-    },
+            Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
+            Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
+            _ => 0,
+        },
         sample: || example(true),
     };
     let summary = "blktrace binary, either byte order";

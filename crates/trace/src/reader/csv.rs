@@ -16,7 +16,7 @@ use super::parse::{
     need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, text, Facts, Format};
+use super::{text, Facts, Format, NoParameters};
 use crate::ioprio::Ioprio;
 use crate::request::{Process, Request};
 use headstack_units::Lba;
@@ -27,13 +27,15 @@ pub fn plugin() -> Format {
         time_unit: "by the name of the column",
         size_unit: "512-byte blocks or bytes, by the names of the columns",
         sniff: |bytes, _| match columns(header(bytes)) {
-        Ok(_) => 95,
-        Err(_) => 0,
-    },
+            Ok(_) => 95,
+            Err(_) => 0,
+        },
         sample: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
     };
     let summary = "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio";
-    Format::with_facts("csv", summary, "", facts, |NoParameters {}, (input, options)| text(Csv::default(), input, Times::ORDERED, options))
+    Format::with_facts("csv", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Csv::default(), input, Times::ORDERED, options)
+    })
 }
 
 pub(super) const MAX_COLUMNS: usize = 64;

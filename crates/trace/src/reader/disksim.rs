@@ -12,7 +12,7 @@ use super::parse::{
     field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 use crate::request::{Command, Request};
 use headstack_units::Lba;
 
@@ -22,15 +22,17 @@ pub fn plugin() -> Format {
         time_unit: "milliseconds",
         size_unit: "512-byte blocks",
         sniff: |bytes, _| {
-        // Without a decimal point in the times, the columns could also be those of MQSim.
-        let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
-        let point = first.is_some_and(|f| f.contains(&b'.'));
-        sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
-    },
+            // Without a decimal point in the times, the columns could also be those of MQSim.
+            let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
+            let point = first.is_some_and(|f| f.contains(&b'.'));
+            sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
+        },
         sample: || b"0.000000 0 1000 8 1\n12.500000 1 99 16 0\n13.25 0 2000 8 81\n".to_vec(),
     };
     let summary = "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)";
-    Format::with_facts("disksim", summary, "", facts, |NoParameters {}, (input, options)| text(Disksim, input, Times::ORDERED, options))
+    Format::with_facts("disksim", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Disksim, input, Times::ORDERED, options)
+    })
 }
 
 struct Disksim;

@@ -27,23 +27,29 @@ pub fn plugin() -> Format {
         time_unit: "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
         size_unit: "bytes",
         sniff: |bytes, _| {
-        if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
-            100
-        } else {
-            0
-        }
-    },
+            if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
+                100
+            } else {
+                0
+            }
+        },
         sample: || {
-        b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
+            b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
           25 /dev/sda read 0 512\n25 /dev/sda sync 0 0\n30 /dev/sda close\n"
-            .to_vec()
-    },
+                .to_vec()
+        },
     };
     let summary = "fio I/O log, versions 2 and 3";
-    Format::with_facts("fio-iolog", summary, "wait = \"microseconds-since-wait\"", facts, |Parameters { wait }, (input, options)| {
-        let log = Iolog::new(wait, options.counters.clone());
-        text(log, input, Times::ORDERED, options)
-    })
+    Format::with_facts(
+        "fio-iolog",
+        summary,
+        "wait = \"microseconds-since-wait\"",
+        facts,
+        |Parameters { wait }, (input, options)| {
+            let log = Iolog::new(wait, options.counters.clone());
+            text(log, input, Times::ORDERED, options)
+        },
+    )
 }
 
 /// The meaning of `wait` in version 2.

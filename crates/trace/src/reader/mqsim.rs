@@ -10,7 +10,7 @@
 
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 
@@ -23,7 +23,9 @@ pub fn plugin() -> Format {
         sample: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),
     };
     let summary = "MQSim: time in ns, device, LBA, sectors, 1 = read";
-    Format::with_facts("mqsim", summary, "", facts, |NoParameters {}, (input, options)| text(Mqsim, input, Times::ORDERED, options))
+    Format::with_facts("mqsim", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Mqsim, input, Times::ORDERED, options)
+    })
 }
 
 struct Mqsim;

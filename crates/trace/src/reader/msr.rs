@@ -13,7 +13,7 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 use headstack_units::Time;
 
 /// This format.
@@ -23,13 +23,15 @@ pub fn plugin() -> Format {
         size_unit: "bytes",
         sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
         sample: || {
-        b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
+            b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
           128166385295514070,hm,1,Read,11855351808,512,2617\n"
-            .to_vec()
-    },
+                .to_vec()
+        },
     };
     let summary = "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response";
-    Format::with_facts("msr", summary, "", facts, |NoParameters {}, (input, options)| text(Msr::default(), input, Times::UNORDERED_DATES, options))
+    Format::with_facts("msr", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Msr::default(), input, Times::UNORDERED_DATES, options)
+    })
 }
 
 #[derive(Default)]

@@ -25,27 +25,31 @@ pub fn plugin() -> Format {
         time_unit: "whole seconds",
         size_unit: "addresses in 512-byte blocks, sizes in bytes",
         sniff: |_, name| {
-        if name.contains(".oracleGeneral") {
-            90
-        } else {
-            0
-        }
-    },
+            if name.contains(".oracleGeneral") {
+                90
+            } else {
+                0
+            }
+        },
         sample: || {
-        let mut bytes = Vec::new();
-        for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {
-            bytes.extend(time.to_le_bytes());
-            bytes.extend(object.to_le_bytes());
-            bytes.extend(size.to_le_bytes());
-            bytes.extend((-1i64).to_le_bytes());
-        }
-        bytes
-    },
+            let mut bytes = Vec::new();
+            for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {
+                bytes.extend(time.to_le_bytes());
+                bytes.extend(object.to_le_bytes());
+                bytes.extend(size.to_le_bytes());
+                bytes.extend((-1i64).to_le_bytes());
+            }
+            bytes
+        },
     };
     let summary = "libCacheSim oracleGeneral binary (1 s resolution, all reads)";
-    Format::with_facts("oracle-general", summary, "spread_seconds = true", facts, |spreading: Spreading, (input, options)| {
-        binary(Oracle, input, spreading.of(TIMES), options)
-    })
+    Format::with_facts(
+        "oracle-general",
+        summary,
+        "spread_seconds = true",
+        facts,
+        |spreading: Spreading, (input, options)| binary(Oracle, input, spreading.of(TIMES), options),
+    )
 }
 
 struct Oracle;

@@ -16,7 +16,7 @@ use super::footer::lists_fit;
 use super::groups::{Groups, Stored, Values};
 use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
-use super::{NoParameters, Facts, Format, Input};
+use super::{Facts, Format, Input, NoParameters};
 use crate::error::TraceError;
 use crate::ioprio::Ioprio;
 use crate::options::{Counters, ReadOptions};
@@ -37,22 +37,22 @@ pub fn plugin() -> Format {
         size_unit: "512-byte blocks or bytes, by the names of the columns",
         sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
         sample: || {
-        let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
-        let mut bytes = Vec::new();
-        let written = crate::writer::parquet::to_bytes(
-            &mut bytes,
-            &requests.map(|(time, device, lba, blocks, op)| Request {
-                time: Time(time),
-                device,
-                lba: Lba(lba),
-                blocks,
-                op,
-                ..Request::default()
-            }),
-        );
-        debug_assert!(written.is_ok());
-        bytes
-    },
+            let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
+            let mut bytes = Vec::new();
+            let written = crate::writer::parquet::to_bytes(
+                &mut bytes,
+                &requests.map(|(time, device, lba, blocks, op)| Request {
+                    time: Time(time),
+                    device,
+                    lba: Lba(lba),
+                    blocks,
+                    op,
+                    ..Request::default()
+                }),
+            );
+            debug_assert!(written.is_ok());
+            bytes
+        },
     };
     let summary = "Parquet with the columns of csv";
     Format::with_facts("parquet", summary, "", facts, |NoParameters {}, (input, options)| open(input, options))

@@ -14,7 +14,7 @@ use super::parse::{
     MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 use crate::options::ReadOptions;
 use crate::request::Request;
 use headstack_units::Lba;
@@ -29,7 +29,9 @@ pub fn plugin() -> Format {
         sample: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),
     };
     let summary = "SPC/UMass: ASU,LBA,size in bytes,op,seconds";
-    Format::with_facts("spc", summary, "", facts, |NoParameters {}, (input, options)| text(Spc, input, Times::ORDERED, options))
+    Format::with_facts("spc", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Spc, input, Times::ORDERED, options)
+    })
 }
 
 pub(crate) struct Spc;

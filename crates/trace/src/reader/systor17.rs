@@ -14,7 +14,7 @@ use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, text, Facts, Format};
+use super::{text, Facts, Format, NoParameters};
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -25,15 +25,17 @@ pub fn plugin() -> Format {
         size_unit: "bytes",
         sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
         sample: || {
-        b"Timestamp,Response,IOType,LUN,Offset,Size\n\
+            b"Timestamp,Response,IOType,LUN,Offset,Size\n\
           1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
           1456095145.126285000,,,0,899056122368,131072\n\
           1456095145.126285000,0.008044000,W,4,4256049987072,122880\n"
-            .to_vec()
-    },
+                .to_vec()
+        },
     };
     let summary = "Systor '17: seconds,response,type,LUN,offset,size, with a header";
-    Format::with_facts("systor17", summary, "", facts, |NoParameters {}, (input, options)| text(Systor, input, Times::UNORDERED_DATES, options))
+    Format::with_facts("systor17", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Systor, input, Times::UNORDERED_DATES, options)
+    })
 }
 
 struct Systor;

@@ -13,7 +13,7 @@
 use super::measured::collect;
 use super::parse::{decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{NoParameters, sniff_lines, text, Facts, Format};
+use super::{sniff_lines, text, Facts, Format, NoParameters};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Span, Time};
@@ -28,7 +28,9 @@ pub fn plugin() -> Format {
         sample: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
     };
     let summary = "DiskSim validate: op, tag, block, count, measured us, think us";
-    Format::with_facts("validate", summary, "", facts, |NoParameters {}, (input, options)| text(Validate::default(), input, Times::ORDERED, options))
+    Format::with_facts("validate", summary, "", facts, |NoParameters {}, (input, options)| {
+        text(Validate::default(), input, Times::ORDERED, options)
+    })
 }
 
 /// One measured request.

@@ -12,7 +12,7 @@
 
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, NoParameters, Facts, Format};
+use super::{binary, Facts, Format, NoParameters};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -23,25 +23,27 @@ pub fn plugin() -> Format {
         time_unit: "microseconds",
         size_unit: "addresses in 512-byte blocks, sizes in bytes",
         sniff: |bytes, _| match version(bytes) {
-        Some(_) => 90,
-        None => 0,
-    },
+            Some(_) => 90,
+            None => 0,
+        },
         sample: || {
-        let mut bytes = Vec::new();
-        for (cmd, lbn, ts) in [(0x28u16, 1000u64, 5_000_000u64), (0x2a, 42, 5_000_100)] {
-            for word in [1u32, 4096, 1] {
-                bytes.extend(word.to_le_bytes());
+            let mut bytes = Vec::new();
+            for (cmd, lbn, ts) in [(0x28u16, 1000u64, 5_000_000u64), (0x2a, 42, 5_000_100)] {
+                for word in [1u32, 4096, 1] {
+                    bytes.extend(word.to_le_bytes());
+                }
+                bytes.extend(cmd.to_le_bytes());
+                bytes.extend(0x0100u16.to_le_bytes());
+                bytes.extend(lbn.to_le_bytes());
+                bytes.extend(ts.to_le_bytes());
             }
-            bytes.extend(cmd.to_le_bytes());
-            bytes.extend(0x0100u16.to_le_bytes());
-            bytes.extend(lbn.to_le_bytes());
-            bytes.extend(ts.to_le_bytes());
-        }
-        bytes
-    },
+            bytes
+        },
     };
     let summary = "CloudPhysics vscsi, binary, versions 1 and 2";
-    Format::with_facts("vscsi", summary, "", facts, |NoParameters {}, (input, options)| binary(Vscsi { version: 0 }, input, Times::UNORDERED_DATES, options))
+    Format::with_facts("vscsi", summary, "", facts, |NoParameters {}, (input, options)| {
+        binary(Vscsi { version: 0 }, input, Times::UNORDERED_DATES, options)
+    })
 }
 
 fn half(bytes: &[u8], at: usize) -> u16 {

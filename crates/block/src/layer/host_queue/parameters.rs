@@ -67,7 +67,8 @@ pub(super) enum PlacesName {
 
 /// A layer's parameters in use with all those of the elevator that they name, if they name one.
 pub fn with_elevator(mut all: Params, elevators: &Elevators) -> Params {
-    if let (Some(Value::String(name)), Some(Value::Object(own))) = (all.get("elevator"), all.get("elevator_parameters")) {
+    if let (Some(Value::String(name)), Some(Value::Object(own))) = (all.get("elevator"), all.get("elevator_parameters"))
+    {
         let own = elevators.filled(name, own);
         all.insert("elevator_parameters".into(), own.into());
     }
