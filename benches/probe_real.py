@@ -3,13 +3,21 @@
 `python benches/probe_real.py [--drives wd-re3-2009 ...] [--wires nbd iscsi] [--budget 10min]`
 serves each drive, probes it, and prints a row of errors; with `--logs LOG ...`, of probes that were
 kept, named WIRE-DRIVE.log. Server and probe should have real-time priority and a quiet machine:
-`chrt -f 10 python benches/probe_real.py`.
+`chrt -f 10 python benches/probe_real.py`. With `--wires guest` the drive is a SCSI disk of Linux in
+an emulated machine (QEMU, busybox, e2fsprogs), and the probe runs there.
 """
 
 import argparse
+import contextlib
+import shutil
+import subprocess
+import sys
+import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import guest
 import probe_oracle as oracle
 
 import headstack
@@ -39,6 +47,75 @@ def judged(found: probe.Probed, drive: str, folder: Path) -> list[str]:
     return row
 
 
+#: In the guest: a probe from a disk with Python, whose folders have the names that they have here.
+SCRIPT = """
+for d in sda sdb; do
+    case $(cat /sys/block/$d/device/model) in QEMU*) root=$d;; *) disk=$d;; esac
+done
+mount -t ext4 -o ro /dev/$root /mnt || exit 3
+for f in dev proc sys; do mount --bind /$f /mnt/$f; done
+mount -t tmpfs tmpfs /mnt/tmp
+PYTHONPATH={path} chroot /mnt {python} -B -m headstack probe /dev/$disk --budget {budget} \\
+    --log /tmp/log -o /tmp/drive.toml > probe 2>&1
+cp /mnt/tmp/log .
+"""
+
+
+@contextlib.contextmanager
+def python_disk() -> Iterator[Path]:
+    """Make a file system with this Python, its packages and their libraries."""
+    package = Path(headstack.__file__).parent
+    packages = Path(sysconfig.get_path("purelib"))
+    without = shutil.ignore_patterns("__pycache__", "test", "tests", "config-*", "pyarrow*", "*.a")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "root")
+        for tree in (Path(sys.base_prefix, "lib"), packages, package):
+            copy = folder / tree.relative_to("/")
+            shutil.copytree(tree, copy, symlinks=True, ignore=without, dirs_exist_ok=True)
+        shutil.copytree(
+            package.parents[1] / "drives", folder / package.parents[1].relative_to("/") / "drives"
+        )
+        programs = [Path(sys.executable).resolve(), *folder.rglob("*.so*")]
+        said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
+        libraries = {
+            word for word in said.stdout.split() if word.startswith("/") and ":" not in word
+        }
+        for file in (str(programs[0]), *libraries):
+            if not file.startswith(name):
+                copy = folder / file.lstrip("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy)
+        for empty in ("dev", "proc", "sys", "tmp"):
+            (folder / empty).mkdir()
+        image = Path(name, "image")
+        subprocess.run(["mkfs.ext4", "-q", "-d", folder, image, "1200M"], check=True)
+        yield image
+
+
+def in_guest(drive: str, budget: str, folder: Path) -> probe.Probed:
+    """Probe a drive as a SCSI disk of a guest's kernel."""
+    packages = sysconfig.get_path("purelib")
+    script = SCRIPT.format(
+        path=f"{Path(headstack.__file__).parents[1]}:{packages}",
+        python=Path(sys.executable).resolve(),
+        budget=budget,
+    )
+    with headstack.emulate(drive, iscsi=True) as disk, python_disk() as image:
+        left = guest.run(
+            [disk.url, str(image)],
+            script,
+            programs=("chroot",),
+            modules=(*guest.SCSI_MODULES, "ext4", "crc32c_generic"),
+            kernel=guest.BACKPORTS,
+            memory_mib=1200,
+            seconds=1500,
+        )
+    print(*(left[name].decode() for name in ("said", "probe")), sep="\n", file=sys.stderr)
+    log = folder / f"guest-{Path(drive).stem}.log"
+    log.write_bytes(left["log"])
+    return probe.probe(None, from_log=log)
+
+
 def main() -> None:
     """Probe, or work logs out, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -55,6 +132,10 @@ def main() -> None:
             print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
         for drive in [] if given.logs else given.drives:
             for wire in given.wires:
+                if wire == "guest":
+                    found = in_guest(drive, given.budget, folder)
+                    print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
+                    continue
                 with headstack.emulate(drive, iscsi=wire == "iscsi") as disk:
                     target = disk.url if wire == "iscsi" else disk.uri
                     found = probe.probe(target, budget=given.budget)

@@ -30,13 +30,13 @@ fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64)> {
 
 /// 512 B at 1 B/ns take 512 ns. By hand, two reads of two members that end at 1,000 ns: the transfer of the
 /// first overlapped with the read of the medium, that of the second follows it. Writes are transferred before
-/// they begin.
+/// they begin. The second of each waits for the first, and at half duplex reads for writes.
 #[test]
 fn single_requests_by_hand() {
-    for (duplex, want) in [
-        ("full", [(0, 1000), (1, 1512), (2, 1512), (3, 2024)]),
-        // Half duplex: both writes end at 1,024 ns, then the reads follow.
-        ("half", [(0, 1536), (1, 2048), (2, 1512), (3, 2024)]),
+    for (duplex, want, waited_ns) in [
+        ("full", [(0, 1000), (1, 1512), (2, 1512), (3, 2024)], 512 + 512),
+        // Half duplex: both writes end at 1,024 ns, then the reads follow, which might have begun at 488 ns.
+        ("half", [(0, 1536), (1, 2048), (2, 1512), (3, 2024)], 512 + 536 + 1048),
     ] {
         let mut l = link(4, &format!("bandwidth = \"1 GB/s\"\nduplex = \"{duplex}\""));
         assert_eq!(l.logical_units().len(), 4);
@@ -44,6 +44,8 @@ fn single_requests_by_hand() {
             l.submit_to(Time::ZERO, to(id as u32, id, command, 1));
         }
         assert_eq!(ends(&finish(&mut l)), want, "{duplex}");
+        let waited_s = l.results()[0].sums_s["waited_for_port"];
+        assert!((waited_s * 1e9 - f64::from(waited_ns)).abs() < 1e-6, "{duplex}: {waited_s} s");
     }
     // A flush has no data.
     let mut l = link(1, "bandwidth = \"1 kB/s\"");
