@@ -9,6 +9,7 @@ an emulated machine (QEMU, busybox, e2fsprogs), and the probe runs there.
 
 import argparse
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
@@ -55,8 +56,8 @@ done
 mount -t ext4 -o ro /dev/$root /mnt || exit 3
 for f in dev proc sys; do mount --bind /$f /mnt/$f; done
 mount -t tmpfs tmpfs /mnt/tmp
-PYTHONPATH={path} chroot /mnt {python} -B -m headstack probe /dev/$disk --budget {budget} \\
-    --log /tmp/log -o /tmp/drive.toml > probe 2>&1
+PYTHONPATH={path} chrt -f 10 chroot /mnt {python} -B -m headstack probe /dev/$disk \\
+    --budget {budget} --log /tmp/log -o /tmp/drive.toml > probe 2>&1
 cp /mnt/tmp/log .
 """
 
@@ -101,10 +102,14 @@ def in_guest(drive: str, budget: str, folder: Path) -> probe.Probed:
         budget=budget,
     )
     with headstack.emulate(drive, iscsi=True) as disk, python_disk() as image:
+        policy, priority = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
+        if policy == os.SCHED_FIFO and priority > 1:
+            # The emulated processor never rests: the server's threads come before it.
+            os.sched_setscheduler(0, policy, os.sched_param(priority - 1))
         left = guest.run(
             [disk.url, str(image)],
             script,
-            programs=("chroot",),
+            programs=("chroot", "chrt"),
             modules=(*guest.SCSI_MODULES, "ext4", "crc32c_generic"),
             kernel=guest.BACKPORTS,
             memory_mib=1200,
@@ -123,6 +128,7 @@ def main() -> None:
     parser.add_argument("--wires", nargs="+", default=["nbd", "iscsi"])
     parser.add_argument("--budget", default="10min")
     parser.add_argument("--logs", nargs="+", type=Path, default=[])
+    parser.add_argument("--keep", type=Path, help="folder for the logs of these probes")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -133,12 +139,13 @@ def main() -> None:
         for drive in [] if given.logs else given.drives:
             for wire in given.wires:
                 if wire == "guest":
-                    found = in_guest(drive, given.budget, folder)
+                    found = in_guest(drive, given.budget, given.keep or folder)
                     print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
                     continue
                 with headstack.emulate(drive, iscsi=wire == "iscsi") as disk:
                     target = disk.url if wire == "iscsi" else disk.uri
-                    found = probe.probe(target, budget=given.budget)
+                    log = (given.keep or folder) / f"{wire}-{Path(drive).stem}.log"
+                    found = probe.probe(target, budget=given.budget, log=log)
                 print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
 
 

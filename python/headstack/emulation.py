@@ -262,7 +262,6 @@ def emulate(
     *,
     nbd: str | None = None,
     iscsi: bool | str = False,
-    iscsi_initiators: Sequence[str] = (),
     **options: Unpack[ServerOptions],
 ) -> Emulation:
     """Serve a drive, or a system of an experiment, over NBD or iSCSI in real time.
@@ -275,7 +274,6 @@ def emulate(
             machine.
         iscsi: serve SCSI disks over iSCSI, at a free port of this machine or at this ``HOST:PORT``.
             NBD is then served only if `nbd` is given.
-        iscsi_initiators: names of initiators that may log in; all by default.
         options: those of `headstack.servers.ServerOptions`, such as ``speed=0``.
 
     Raises:
@@ -296,7 +294,6 @@ def emulate(
         words.append(f"--nbd={nbd}")
     if iscsi:
         words.append(f"--iscsi={'127.0.0.1:0' if iscsi is True else iscsi}")
-    words += (f"--iscsi-initiator={name}" for name in iscsi_initiators)
     try:
         core = _bridge.call("emulate", [*words, *_words(options), "--", os.fspath(target)])
     except BaseException:
