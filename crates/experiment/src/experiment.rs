@@ -442,7 +442,7 @@ impl Workload {
 }
 
 impl System {
-    /// The same of a system.
+    /// Checks what the values mean together, and fills in the name; `key` is its place.
     fn complete(&mut self, key: &str) -> Result<(), SpecError> {
         self.check_drives().map_err(|e| e.within(key))?;
         self.organisation().map_err(|e| e.within(key))?;

@@ -1,5 +1,7 @@
 """A stock kernel on emulated drives, and the simulated host queue beside it."""
 
+import itertools
+import operator
 import sys
 from collections.abc import Sequence
 
@@ -69,10 +71,14 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
     writes of mixed loads, loads with one request at a time, in which the guest's own time varies,
     loads whose threads starve, and how long each part of a load under `bfq` lasts.
     """
-    measured, gaps = block_layer.measure(block_layer.CASES)
+    # Mixed loads have 1,200 writes in a run, whose mean varies by 7 %: four runs.
+    cases = [c for c in block_layer.CASES for _ in range(4 if c.reads < 1 else 1)]
+    measured, gaps = block_layer.measure(cases)
     print("gaps", gaps)
-    for case, real, late in zip(block_layer.CASES, measured, gaps, strict=True):
-        ours = block_layer.simulate(case, late)
+    runs = zip(cases, measured, gaps, strict=True)
+    for case, group in itertools.groupby(runs, key=operator.itemgetter(0)):
+        _, seen, (late, *_) = zip(*group, strict=True)
+        real, ours = block_layer.mean_of(seen), block_layer.simulate(case, late)
         print(case, real, ours)
         rate, mean, p99 = (0.05, 0.1, 0.2)
         if case.starves:
@@ -86,9 +92,6 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
             rate, mean, p99 = (0.5, 0.5, None)
         assert ours.rate == pytest.approx(real.rate, rel=rate), case
         for kind, values in real.response.items():
-            if kind == "write":
-                # 1,200 in a run: in eight runs their mean was 181 to 225 ms, p99 725 to 1,401 ms.
-                mean, p99 = 0.25, None
             assert ours.response[kind][0] == pytest.approx(values[0], rel=mean), case
             if p99 is not None:
                 assert ours.response[kind][2] == pytest.approx(values[2], rel=p99), case

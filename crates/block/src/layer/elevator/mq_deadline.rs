@@ -22,8 +22,8 @@ use headstack_units::{Span, Time};
 pub fn plugin() -> Plugin<dyn Elevator> {
     let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
     Plugin::<dyn Elevator>::new("mq-deadline", summary, "writes_starved = 4", |p: OfKernel, _| {
-        let of_today = MqDeadline::new(p.each);
-        Ok(Box::new(MqDeadline { in_advance: p.in_advance, ..of_today }))
+        let next = if p.in_advance { Next::Successor } else { Next::LookedUp };
+        Ok(Box::new(MqDeadline::new(p.each, next)))
     })
 }
 
@@ -36,13 +36,24 @@ struct OfKernel {
     in_advance: bool,
 }
 
-/// The `mq-deadline` elevator; the `ranges` elevator has one for each range.
+/// What the next request of a batch is.
+#[derive(PartialEq)]
+pub(crate) enum Next {
+    /// The first one from the address of the last request of its direction on.
+    LookedUp,
+    /// That behind the last request of its direction, as known when that was taken.
+    Successor,
+    /// The same, forgotten when a request of the other direction is taken.
+    SuccessorOfLast,
+}
+
+/// The elevators with deadlines; the `ranges` elevator has one for each range.
 pub(crate) struct MqDeadline {
     parameters: Parameters,
     waiting: Sorted,
     /// Address of the last request taken, for each direction.
     latest: [u64; 2],
-    in_advance: bool,
+    next: Next,
     /// The request behind it, for each direction, as known when it was taken.
     successor: [Option<u32>; 2],
     last_direction: usize,
@@ -51,13 +62,13 @@ pub(crate) struct MqDeadline {
 }
 
 impl MqDeadline {
-    pub fn new(parameters: Parameters) -> MqDeadline {
+    pub fn new(parameters: Parameters, next: Next) -> MqDeadline {
         MqDeadline {
             waiting: Sorted::new(parameters.read_expire, parameters.write_expire),
             direction: BatchDirection::new(&parameters),
             parameters,
             latest: [0; 2],
-            in_advance: false,
+            next,
             successor: [None; 2],
             last_direction: WRITE,
             batch: 0,
@@ -65,9 +76,9 @@ impl MqDeadline {
     }
 
     fn next(&self, direction: usize) -> Option<u32> {
-        match self.in_advance {
-            true => self.successor[direction],
-            false => self.waiting.at_or_behind(direction, self.latest[direction]),
+        match self.next {
+            Next::LookedUp => self.waiting.at_or_behind(direction, self.latest[direction]),
+            Next::Successor | Next::SuccessorOfLast => self.successor[direction],
         }
     }
 
@@ -98,6 +109,9 @@ impl Elevator for MqDeadline {
         };
         self.batch += 1;
         if let Some((direction, lba, behind)) = self.waiting.remove(slot) {
+            if self.next == Next::SuccessorOfLast {
+                self.successor = [None; 2];
+            }
             (self.latest[direction], self.successor[direction]) = (lba, behind);
         }
         Some(slot)

@@ -21,7 +21,7 @@
 //! Only BFQ's rule for actuators: no slices, budgets or weights (for these see `bfq`). Where all actuators are loaded,
 //! BFQ continues with the process in service.
 
-use super::mq_deadline::MqDeadline;
+use super::mq_deadline::{MqDeadline, Next};
 use super::sorted::Parameters;
 use super::{Elevator, Queued};
 use headstack_schema::{Plugin, Table};
@@ -62,7 +62,8 @@ struct Ranges {
 
 impl Ranges {
     fn new(blocks: u64, table: &OfRanges) -> Ranges {
-        let ranges = (0..table.ranges).map(|_| Range { waiting: MqDeadline::new(table.each.clone()), at_drive: 0 });
+        let ranges = (0..table.ranges)
+            .map(|_| Range { waiting: MqDeadline::new(table.each.clone(), Next::LookedUp), at_drive: 0 });
         Ranges {
             ranges: ranges.collect(),
             size: (blocks / u64::from(table.ranges)).max(1),
