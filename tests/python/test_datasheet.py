@@ -242,6 +242,6 @@ def test_a_drive_of_an_experiment_may_be_a_path_or_tables(tmp_path):
 
 
 def test_zones_are_those_of_a_file_made_by_hand():
-    skews = (Fraction("0.125"), Fraction("0.135"))
+    skews = (Fraction("0.5625"), Fraction("0.135"))
     made = drives.load("exos-x18")["geometry"]["zones"]
-    assert datasheet.zones(540_240, 24, 18, (619, 285), skews) == made
+    assert datasheet.zones(535_992, 24, 18, (624, 287), skews, 315) == made

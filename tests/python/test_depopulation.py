@@ -196,13 +196,13 @@ def test_faults_of_other_heads_stay_with_their_surfaces():
 
 
 def test_the_command_writes_a_drive_with_sources(tmp_path, capsys):
-    args = ["drives", "depopulate", "exos-x18", "--head", "2"]
+    args = ["drives", "depopulate", "constellation-es3-4tb", "--head", "2"]
     assert main([*args, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["zones_with_data_kept"] == {"kept": 0, "of": 67_056}
+    assert told["zones_with_data_kept"] == {"kept": 0, "of": 14_905}
     assert main([*args, "--out", str(tmp_path)]) == 0
-    assert "-5.56%" in capsys.readouterr().out
-    made = drives.load(tmp_path / "exos-x18-without-head-2.toml")
+    assert "-10.00%" in capsys.readouterr().out
+    made = drives.load(tmp_path / "constellation-es3-4tb-without-head-2.toml")
     assert made == told["spec"]
     assert made["sources"]["geometry.surfaces"].startswith("derived: without head 2")
     blocks = made["geometry"]["capacity_blocks"]

@@ -73,7 +73,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         if any(r["system"] == n for r in rows)
     ]
     base = alt.Chart(pd.DataFrame(rows))
-    x = alt.X("x:Q", title="mean power (W)", scale=dict(domainMin=0, padding=90))
+    x = alt.X("x:Q", title="mean power (W)")
     y = alt.Y("y:Q", title=f"{name} (ms)", scale=dict(zero=False, padding=20))
     points = base.mark_point(filled=True, opacity=0.9).encode(
         x=x,
@@ -89,9 +89,11 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
             alt.Tooltip("rebuild:N", title="rebuild"),
         ],
     )
-    words = base.mark_text(dy=-16, fontSize=11, color=look.FAINT_INK).encode(
-        x=x, y=y, text=alt.Text("what:N")
-    )
+    # Beside the point, on the side where the middle of the figure is.
+    right = f"datum.x > {max(r['x'] for r in rows) / 2}"
+    align, dx = dict(expr=f"{right} ? 'right' : 'left'"), dict(expr=f"{right} ? -14 : 14")
+    words = base.mark_text(align=align, dx=dx, fontSize=11, color=look.FAINT_INK)
+    words = words.encode(x=x, y=y, text=alt.Text("what:N"))
     heading = "Smallest system of each design that meets the goal"
     chart = alt.layer(points, words, title=heading, description=heading)
     return look.style(chart.properties(width=look.WIDTH, height=look.HEIGHT))

@@ -101,7 +101,7 @@ def test_it_finds_the_optimum_with_a_fifth_of_the_requests(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("name", "goal"), [("pgbench", "p99=29ms"), ("cloudphysics", "p99=9ms")])
+@pytest.mark.parametrize(("name", "goal"), [("pgbench", "p99=29ms"), ("cloudphysics", "p99=9.3ms")])
 def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
     """The optimum of all is an odd number of drives with one of the chunks alone."""
     trace, _, settings = CASES[name]
@@ -340,7 +340,7 @@ def test_a_raid5_is_recommended_with_its_rebuild():
 
 def test_the_answer_can_be_run_and_says_why(tmp_path):
     found = headstack.advise(
-        TRACE, "p99=18ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
+        TRACE, "p99=20ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
         organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2,
     )  # fmt: skip
@@ -364,7 +364,7 @@ def test_the_answer_can_be_run_and_says_why(tmp_path):
     assert document["chosen"]["count"] == found.best.count
     # All runs are known now: no process is started.
     asked = headstack.advise(
-        TRACE, "p99=18ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
+        TRACE, "p99=20ms", drives=["exos-x18", "exos-2x18-sas", "barracuda-es-750"],
         organisations=["raid0"], depths=[1, 32], set={"workload.count": 3000}, most=10,
         out=tmp_path, seeds=2, jobs=1,
     )  # fmt: skip
