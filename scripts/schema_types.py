@@ -141,19 +141,38 @@ def meanings(schema: Schema) -> str:
 
 
 @dataclass
+class Record:
+    """A table as a TypedDict: its name, sentence, keys with their types, and what it inherits."""
+
+    name: str
+    doc: str
+    keys: list[str]
+    bases: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        bases = self.bases or ["TypedDict"]
+        head = listed(f"class {self.name}", "(", [*bases, "total=False"], "):", brackets=True)
+        return "\n".join([head + about_class(self.doc), *self.keys])
+
+
+#: Least lines that tables must have in common more than once, to inherit them from one.
+SHARED = 8
+
+
+@dataclass
 class Written:
     """The files of types: what each defines, in order, and where a name is defined."""
 
     names: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
-    texts: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, list[str | Record]] = field(default_factory=dict)
 
     def free(self, *wanted: str) -> str:
         """Return the first name that is not taken."""
         imported = {name for names in IMPORTED.values() for name in names}
         return next(name for name in wanted if name not in self.names.keys() | imported)
 
-    def add(self, file: str, name: str, text: str) -> str:
+    def add(self, file: str, name: str, text: str | Record) -> str:
         """Define a name in a file."""
         self.names[name] = file
         self.texts.setdefault(file, []).append(text)
@@ -167,9 +186,36 @@ class Written:
             self.shapes[shape] = make()
         return self.shapes[shape]
 
+    def share(self) -> None:
+        """Let tables inherit the keys that they have in common from one table."""
+        inner = ["experiment", *FILES, "models"]
+        places: dict[str, list[tuple[str, Record]]] = {}
+        for file, texts in self.texts.items():
+            for record in texts:
+                for key in record.keys if isinstance(record, Record) else ():
+                    places.setdefault(key, []).append((file, record))
+        groups: dict[tuple[str, ...], tuple[list[tuple[str, Record]], list[str]]] = {}
+        for key, found in places.items():
+            names = tuple(record.name for _, record in found)
+            groups.setdefault(names, (found, []))[1].append(key)
+        for found, keys in groups.values():
+            if (len(found) - 1) * sum(key.count("\n") + 1 for key in keys) < SHARED:
+                continue
+            # Files import those that come later: what is inside of their tables.
+            file = max((file for file, _ in found), key=inner.index)
+            words = [key.partition(":")[0].strip() for key in keys]
+            name = self.free(*(f"{camel(word)}Keys" for word in words if word != "name"))
+            base = Record(name, "Keys that several tables have.", keys)
+            self.names[name] = file
+            first = next(record for at, record in found if at == file)
+            self.texts[file].insert(self.texts[file].index(first), base)
+            for _, record in found:
+                record.keys = [key for key in record.keys if key not in keys]
+                record.bases.append(name)
+
     def module(self, file: str, title: str) -> str:
         """Return the text of a file, with imports of what it uses."""
-        body = "\n\n".join(self.texts[file])
+        body = "\n\n".join(map(str, self.texts[file]))
         used = set(re.findall(r"\b[A-Z]\w+\b", re.sub(r'"""(.|\n)*?"""|"[^"\n]*"', "", body)))
         lines = []
         for module, known in IMPORTED.items():
@@ -183,11 +229,13 @@ class Written:
         return HEAD.format(title) + "".join(lines).strip("\n") + "\n" + start + body
 
 
-def listed(start: str, left: str, entries: Iterable[str], right: str) -> str:
-    """Return entries between brackets, one a line if they do not fit; `(` is left out if so."""
+def listed(
+    start: str, left: str, entries: Iterable[str], right: str, *, brackets: bool = False
+) -> str:
+    """Return entries between brackets, one a line if they do not fit; else `(` is left out."""
     entries = list(entries)
     short = ", ".join(entries)
-    bare = ("", "") if left == "(" else (left, right)
+    bare = ("", "") if left == "(" and not brackets else (left, right)
     if len(line := f"{start}{bare[0]}{short}{bare[1]}") <= WIDTH:
         return line + "\n"
     return f"{start}{left}\n" + "".join(f"    {e},\n" for e in entries) + f"{right}\n"
@@ -358,8 +406,8 @@ class Types:
             lines.append(wrapped(f"    {key}: ", re.split(r" \| (?![^\[]*\])", type_)))
             lines[-1] += comment(described(inner), "    ") if described(inner) else ""
         doc = doc or schema.get("description") or f"One of `{at.key}`."
-        head = f"class {name}({parent or 'TypedDict'}, total=False):\n" + about_class(doc)
-        return self.written.add(at.file, name, "\n".join([head, *lines]))
+        record = Record(name, doc, lines, [parent] if parent else [])
+        return self.written.add(at.file, name, record)
 
     def key_type(self, inner: Schema, at: Place) -> str:
         """Return the type of the value of a key; a trace may also be a DataFrame."""
@@ -421,6 +469,7 @@ def files() -> dict[str, str]:
     """Return the files of `headstack.schema` with their text."""
     types = Types()
     types.of(_bridge.call("schema", True), Place("experiment", "", "experiment"))
+    types.written.share()
     titles = FILES | COMMON
     written = types.written
     found = {f"{file}.py": written.module(file, titles[file]) for file in written.texts}

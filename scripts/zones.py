@@ -11,7 +11,8 @@ from its data sheet: `headstack drives new`.
 import sys
 from fractions import Fraction
 
-from headstack.datasheet import toml, zones
+from headstack._toml import inline
+from headstack.datasheet import zones
 
 if __name__ == "__main__":
     if len(sys.argv) != 8:
@@ -20,5 +21,5 @@ if __name__ == "__main__":
     skews = (Fraction(sys.argv[6]), Fraction(sys.argv[7]))
     print("zones = [")
     for zone in zones(cylinders, count, surfaces, (outer, inner), skews):
-        print(f"  {toml(zone)},")
+        print(f"  {inline(zone)},")
     print("]")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,30 @@ def call(name: str, *args: Any) -> Any:
         )
     answer = function(*args)
     return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def run(
+    base: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    threads: int | None,
+    out: Path | None,
+    log_requests: bool,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> dict[str, Any]:
+    """Return the result document of a run; arguments as of `headstack.run`.
+
+    `base` is the experiment, as `headstack.sweeps.worker.prepare` takes it.
+    """
+    from headstack import drives
+
+    folders = [str(d) for d in drives.drive_dirs()]
+    places = {name: Path(p) for name, p in (base.get("places") or {}).items()}
+    document: dict[str, Any] = call(
+        "run", base.get("file"), base.get("text"), json.dumps(overrides), folders, threads,
+        None if out is None else str(out), log_requests, progress,
+        bool(base.get("sources_anywhere", False)), places,
+    )  # fmt: skip
+    return document
 
 
 def known(name: str) -> bool:

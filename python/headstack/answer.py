@@ -217,20 +217,16 @@ def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float |
         return None
     size = int(volumes[0].get("of") or len(each))
     groups = [each[i : i + size] for i in range(0, len(each), size)]
-    usable = [_usable(group, volumes[0]) for group in groups]
-    return None if None in usable else sum(u for u in usable if u is not None)
+    usable = [(data_drives(volumes[0], len(group)), min(group)) for group in groups]
+    known = [number * least for number, least in usable if number is not None]
+    return sum(known) if len(known) == len(usable) else None
 
 
-def _usable(each: Sequence[float], volume: Mapping[str, Any]) -> float | None:
-    """Return the capacity of a volume over drives of these capacities."""
-    least, name = min(each), volume.get("name")
-    if name == "raid1":
-        return least
-    if name == "raid5":
-        return (len(each) - 1) * least
-    if name == "raid10":
-        return len(each) * least / (int(volume.get("near", 2)) * int(volume.get("far", 1)))
-    return None
+def data_drives(volume: Mapping[str, Any], count: int) -> float | None:
+    """Return how many of the drives of a volume would hold its data; None if it is not known."""
+    copies = int(volume.get("near", 2)) * int(volume.get("far", 1))
+    known = {"raid0": count, "raid1": 1, "raid5": count - 1, "raid10": count / copies}
+    return known.get(str(volume.get("name")))
 
 
 def _usd(one: Ranked) -> tuple[float, float] | None:
@@ -318,12 +314,7 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
         Column("$/TB", _usd_per_tb, _range("{:,.2f}"), optional=True, about="$ by TB"),
     ]
     bounded = {"W"} if goal and any(b.measure == "power" for b in goal) else set()
-    return [
-        c
-        for c in found
-        if c.title not in bounded
-        and (not c.optional or any(c.value(r) is not None for r in ranked))
-    ]
+    return [c for c in table.used(found, ranked) if c.title not in bounded]
 
 
 def _measure(bound: Bound) -> Column:

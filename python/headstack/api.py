@@ -6,17 +6,17 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from headstack import _bridge, drives, loads, outputs, replications
+from headstack import _bridge, loads, outputs, replications
 from headstack import goal as goals
 from headstack import prices as price_tables
 from headstack.errors import ConfigError, not_json, printable, reason_of
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
-from headstack.plain import plain, shown
+from headstack.plain import plain, shown, whole
 from headstack.records import System
 from headstack.suggest import need_one_of
 
@@ -46,87 +46,46 @@ _MOST_SHOWN = 12
 
 
 class Plots:
-    """The figures of a result, as Altair charts."""
+    """The figures of a result, as Altair charts.
+
+    Each raises `ConfigError` if no system has its numbers.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
 
-    def cdf(self) -> "Chart":
-        """Cumulative distribution of the response time (ms), one line per system.
-
-        Raises:
-            ConfigError: no system has a distribution.
-
-        """
+    def _figure(self, name: str) -> "Chart":
         from headstack import plots
 
-        return plots.cdf(self._document)
+        return plots.RESULT_FIGURES[name](self._document)
+
+    def cdf(self) -> "Chart":
+        """Cumulative distribution of the response time (ms), one line per system."""
+        return self._figure("response-time")
 
     def tail(self) -> "Chart":
-        """Tail of the response time (ms): one decade of the axis for each further nine.
-
-        Raises:
-            ConfigError: no system has a distribution.
-
-        """
-        from headstack import plots
-
-        return plots.tail(self._document)
+        """Tail of the response time (ms): one decade of the axis for each further nine."""
+        return self._figure("tail")
 
     def components(self) -> "Chart":
-        """Mean response time (ms) by component, one bar per system.
-
-        Raises:
-            ConfigError: no system has components.
-
-        """
-        from headstack import plots
-
-        return plots.components(self._document)
+        """Mean response time (ms) by component, one bar per system."""
+        return self._figure("components")
 
     def power(self) -> "Chart":
-        """Mean power (W) by state of the drives, one bar per system.
-
-        Raises:
-            ConfigError: no system has power by state.
-
-        """
-        from headstack import plots
-
-        return plots.power(self._document)
+        """Mean power (W) by state of the drives, one bar per system."""
+        return self._figure("power")
 
     def operations(self) -> "Chart":
-        """Response times (ms) of reads, writes and flushes, one panel each.
-
-        Raises:
-            ConfigError: no system has results by operation.
-
-        """
-        from headstack import plots
-
-        return plots.operations(self._document)
+        """Response times (ms) of reads, writes and flushes, one panel each."""
+        return self._figure("operations")
 
     def power_over_time(self) -> "Chart":
-        """Draw the power of the drives (W) over time (s), one strip per system, with the cap.
-
-        Raises:
-            ConfigError: no system has a time series.
-
-        """
-        from headstack import plots
-
-        return plots.power_over_time(self._document)
+        """Draw the power of the drives (W) over time (s), one strip per system, with the cap."""
+        return self._figure("power-over-time")
 
     def queue_depth(self) -> "Chart":
-        """Draw the requests in the system over time (s), one strip per system.
-
-        Raises:
-            ConfigError: no system has a time series.
-
-        """
-        from headstack import plots
-
-        return plots.queue_depth(self._document)
+        """Draw the requests in the system over time (s), one strip per system."""
+        return self._figure("queue-depth")
 
 
 class Result:
@@ -590,16 +549,6 @@ def _settings(given: Any) -> dict[str, Any]:
     return {"set": {key: values[key] for key in keys}, "set_by": name}
 
 
-def _threads(given: Any) -> int | None:
-    if given is None:
-        return None
-    number = plain(given, "threads")
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise ConfigError(f"threads: got {shown(number)}, need a whole number, 1 or more")
-    # More threads than this are never useful.
-    return min(number, 1 << 16)
-
-
 def run(
     experiment: "str | os.PathLike[str] | schema.Experiment | IO[Any] | None" = None,
     *,
@@ -678,7 +627,10 @@ def run(
     overrides |= _settings(set)
     if goal is not None:
         overrides["set"] = {**overrides.get("set", {}), "goal": str(goals.parse(goal))}
-    threads, table = _threads(threads), price_tables.chosen(prices)
+    if threads is not None:
+        # More threads than this are never useful.
+        threads = min(whole(threads, "threads", 1), 1 << 16)
+    table = price_tables.chosen(prices)
     n_seeds = replications.count(seeds, jobs)
     with ExitStack() as stack:
         source = _source(experiment, workload, systems, stack)
@@ -690,37 +642,20 @@ def run(
             out = keep.name
         directory = output_directory(out, "out") if out is not None else None
         loads.check_goal(source.file, source.text, overrides, needed=headroom)
-
-        def call(
-            more: Mapping[str, Any], place: Path | None, log: bool, report: Progress | None
-        ) -> dict[str, Any]:
-            answer: dict[str, Any] = _bridge.call(
-                "run",
-                source.file,
-                source.text,
-                json.dumps(more),
-                [str(d) for d in drives.drive_dirs()],
-                threads,
-                None if place is None else str(place),
-                log,
-                report,
-                sources_anywhere,
-                source.places,
-            )
-            return answer
+        base = source.prepared(sources_anywhere)
 
         def simulate(place: Path | None) -> dict[str, Any]:
             bar = replications.Bar(progress, n_seeds or 1)
-            answer = call(overrides, place, log_requests, bar.requests)
+            answer = _bridge.run(base, overrides, threads, place, log_requests, bar.requests)
             if place is not None:
                 # Stored beside the results, so that their experiment can be run again.
                 for name, trace in source.places.items():
                     shutil.copyfile(trace, place / name)
             goals.of(answer)  # a goal that cannot be read is an error, used or not
             if headroom:
-                loads.add_headroom(answer, lambda more: call(more, None, False, None), overrides)
+                again = partial(_bridge.run, base, threads=threads, out=None, log_requests=False)
+                loads.add_headroom(answer, again, overrides)
             if n_seeds is not None:
-                base = source.prepared(sources_anywhere)
                 replications.add(answer, n_seeds, base, overrides, jobs=jobs, progress=bar.seeds)
             if table is not None:
                 price_tables.apply(answer, table)

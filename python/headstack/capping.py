@@ -479,16 +479,11 @@ def _paired(
     key: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
 ) -> dict[str, float | None] | None:
     """Return means and differences of one value; None where no seed has it."""
-    pairs = [
-        (a[key], b[key])
-        for a, b in zip(before, after, strict=True)
-        if a[key] is not None and b[key] is not None
-    ]
-    if not pairs:
+    old, new = paired.known((a[key] for a in before), (b[key] for b in after))
+    if not new:
         return None
-    mean, half = paired.interval([b for _, b in pairs])
-    change, change_half = paired.difference([a for a, _ in pairs], [b for _, b in pairs])
-    many = len(pairs) > 1
+    (mean, half), (change, change_half) = paired.interval(new), paired.difference(old, new)
+    many = len(new) > 1
     return {
         "mean": mean,
         "half": half if many else None,
@@ -526,18 +521,24 @@ def seed_cells(
     return headings, [[cell(row, *column) for column in shown] for row in rows]
 
 
+def _by_workload(document: Mapping[str, Any]) -> list[tuple[str, str, list[Mapping[str, Any]]]]:
+    """Return the end of names of figures, name and capped systems of each workload."""
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for system in capped(document):
+        grouped.setdefault(str(system["workload"]), []).append(system)
+    one = len(grouped) == 1
+    return [("" if one else f"-{i}", *of) for i, of in enumerate(grouped.items(), 1)]
+
+
 def to_html(document: Mapping[str, Any], title: str, folder: str = "figures") -> str:
     """Return the page: the comparison, and the course of each workload with a brush over time."""
     rows = compare(document)
     listed = columns(rows)
     shown: dict[str, Any] = {}
-    workloads = list(dict.fromkeys(str(r["workload"]) for r in rows))
     groups = []
-    for i, workload in enumerate(workloads):
-        mine = [s for s in capped(document) if str(s["workload"]) == workload]
-        name = "course" if len(workloads) == 1 else f"course-{i + 1}"
-        shown[name] = figures.course(mine).to_dict()
-        groups.append({"id": name, "workload": workload})
+    for end, workload, mine in _by_workload(document):
+        shown[f"course{end}"] = figures.course(mine).to_dict()
+        groups.append({"id": f"course{end}", "workload": workload})
     body = report.render(
         "capping.html",
         title=title,
@@ -582,12 +583,8 @@ def write(
 
 def figures_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the charts of a capped result, by file name."""
-    systems: Sequence[Mapping[str, Any]] = capped(document)
-    workloads = list(dict.fromkeys(str(s["workload"]) for s in systems))
     found = {}
-    for i, workload in enumerate(workloads):
-        mine = [s for s in systems if str(s["workload"]) == workload]
-        end = "" if len(workloads) == 1 else f"-{i + 1}"
+    for end, _, mine in _by_workload(document):
         found[f"capping{end}"] = figures.course(mine, brush=False)
         found[f"capping-queues{end}"] = figures.queues(mine)
     return found

@@ -36,6 +36,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from headstack import _bridge, drives, firmware_order
+from headstack._toml import inline
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -102,7 +103,7 @@ class DriveFile(NamedTuple):
         """Return the drive file as TOML, with formulas and marks of derived values as comments."""
         lines = [f"# {line}" for line in self.comments.get("", ())]
         tables = {k: v for k, v in self.spec.items() if isinstance(v, Mapping)}
-        lines += [f"{k} = {toml(v)}" for k, v in self.spec.items() if k not in tables]
+        lines += [f"{k} = {inline(v)}" for k, v in self.spec.items() if k not in tables]
         for table, values in tables.items():
             lines += ["", f"[{table}]"]
             lines += [f"# {line}" for line in self.comments.get(table, ())]
@@ -122,20 +123,10 @@ def _assignment(key: str, value: object, mark: str) -> Iterator[str]:
     shown = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         yield f"{shown} = [{mark}"
-        yield from (f"  {toml(entry)}," for entry in value)
+        yield from (f"  {inline(entry)}," for entry in value)
         yield "]"
     else:
-        yield f"{shown} = {toml(value)}{mark}"
-
-
-def toml(value: object) -> str:
-    """Return a value as TOML on one line."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    # A JSON string without raw DEL is a TOML basic string; numbers and booleans are written alike.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        yield f"{shown} = {inline(value)}{mark}"
 
 
 def zones(

@@ -117,6 +117,36 @@ def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
     return info
 
 
+def row(name: str) -> dict[str, Any]:
+    """Return the main numbers of a drive, given by name or by path; see `rows`.
+
+    Raises:
+        ConfigError: there is no such drive, or its file cannot be used.
+
+    """
+    spec = load(name)
+    info = described(spec, find(name))
+    cost = info["cost_usd"]
+    return {
+        "name": name,
+        "title": spec.get("title", ""),
+        "year": info["year"],
+        "capacity_bytes": info["capacity_bytes"],
+        "rotation_speed": spec["geometry"]["rotation_speed"],
+        "rotation_speed_rpm": 60.0 / info["rotation_s"],
+        "n_surfaces": spec["geometry"]["surfaces"],
+        "n_actuators": info["n_actuators"],
+        "sustained_bytes_per_s": info["sustained_bytes_per_s"],
+        "average_seek_s": info["average_seek_s"],
+        "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
+        "power_is_default": "power" in not_given(info),
+        "cost_usd": cost,
+        "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
+        if cost
+        else None,
+    }
+
+
 def rows() -> list[dict[str, Any]]:
     """Return one row of main numbers for every known drive, sorted by name.
 
@@ -131,37 +161,13 @@ def rows() -> list[dict[str, Any]]:
         [2]
 
     """
-    rows: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     for name in names():
         try:
-            spec = load(name)
-            info = described(spec, find(name))
+            found.append(row(name))
         except ConfigError as e:
-            rows.append({"name": name, "error": str(e)})
-            continue
-        geometry = spec["geometry"]
-        cost = info["cost_usd"]
-        rows.append(
-            {
-                "name": name,
-                "title": spec.get("title", ""),
-                "year": info["year"],
-                "capacity_bytes": info["capacity_bytes"],
-                "rotation_speed": geometry["rotation_speed"],
-                "rotation_speed_rpm": 60.0 / info["rotation_s"],
-                "n_surfaces": geometry["surfaces"],
-                "n_actuators": info["n_actuators"],
-                "sustained_bytes_per_s": info["sustained_bytes_per_s"],
-                "average_seek_s": info["average_seek_s"],
-                "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
-                "power_is_default": "power" in not_given(info),
-                "cost_usd": cost,
-                "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
-                if cost
-                else None,
-            }
-        )
-    return rows
+            found.append({"name": name, "error": str(e)})
+    return found
 
 
 def overview() -> "pd.DataFrame":
@@ -182,10 +188,10 @@ def overview() -> "pd.DataFrame":
 
     nested = {"sustained_bytes_per_s": "sustained", "power_w": "power_w", "cost_usd": "cost_usd"}
     found = []
-    for row in rows():
-        if "error" in row:
+    for one in rows():
+        if "error" in one:
             continue
-        table = {nested.get(key, key): value for key, value in row.items()}
+        table = {nested.get(key, key): value for key, value in one.items()}
         ends = table.pop("sustained")
         more = {f"sustained_{end}_bytes_per_s": rate for end, rate in ends.items()}
         found.append({**flat(table), **more})

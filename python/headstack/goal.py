@@ -211,15 +211,6 @@ def _kept(bound: Bound, seeds: Sequence[Mapping[str, Any]]) -> bool | None:
     return ends.pop() if len(ends) == 1 else None
 
 
-def first_missed(goal: Goal, system: Mapping[str, Any]) -> Bound | None:
-    """Return the first bound that a system does not keep; None if it keeps all that are known."""
-    for bound in goal:
-        value = bound.value(system)
-        if value is not None and not bound.kept(value):
-            return bound
-    return None
-
-
 class Headroom(NamedTuple):
     """Up to which load a system meets a goal."""
 

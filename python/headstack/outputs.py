@@ -24,6 +24,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +348,7 @@ def _publish(part: Path, folder: Path) -> None:
     _move(ready, folder)
 
 
+@dataclass
 class Written:
     """Files that are being written aside.
 
@@ -357,10 +359,9 @@ class Written:
 
     """
 
-    def __init__(self, path: Path, folder: Path, run_id: str | None) -> None:
-        self.path = path
-        self.folder = folder
-        self.run_id = run_id
+    path: Path
+    folder: Path
+    run_id: str | None
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ Systems that were simulated with the same seeds differ less between each other t
 So what is compared is the difference within each seed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean, stdev
 
 
@@ -23,6 +23,14 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     n = len(values)
     half = float(stdtrit(n - 1, 0.975)) * stdev(values) / n**0.5 if n > 1 else float("nan")
     return float(mean(values)), half
+
+
+def known(
+    before: Iterable[float | None], after: Iterable[float | None]
+) -> tuple[list[float], list[float]]:
+    """Return the values of the pairs of which both are known."""
+    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a is not None and b is not None]
+    return [a for a, _ in pairs], [b for _, b in pairs]
 
 
 def difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:

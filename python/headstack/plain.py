@@ -53,6 +53,21 @@ def plain(value: object, key: str = "", level: int = 0) -> Any:
     return _scalar(value, key)
 
 
+def whole(value: object, where: str, least: int, most: int | None = None) -> int:
+    """Return a whole number within its bounds.
+
+    Raises:
+        ConfigError: it is none; the message begins with `where`.
+
+    """
+    number = plain(value, where)
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    if is_whole and least <= number <= (number if most is None else most):
+        return int(number)
+    bounds = f"{least} or more" if most is None else f"{least} to {most:,}"
+    raise ConfigError(f"{where}: got {shown(number)}, need a whole number, {bounds}")
+
+
 def shown(value: object) -> str:
     """Return a plain value as displayed in messages."""
     return _cut(json.dumps(value))

@@ -124,8 +124,8 @@ class Confidence(Record):
     method: str
 
 
-class Operation(Record):
-    """The requests of one operation."""
+class Requests:
+    """Numbers of requests."""
 
     n_requests: int
     """Requests after the warm-up, failed ones included."""
@@ -134,6 +134,12 @@ class Operation(Record):
     throughput_iops: float
     throughput_bytes_per_s: float
     response_time_s: Times
+    """From arrival to completion."""
+
+
+class Operation(Requests, Record):
+    """The requests of one operation."""
+
     service_time_s: Times
     confidence_s: Confidence | None
 
@@ -146,22 +152,14 @@ class Operations(Record):
     flush: Operation
 
 
-class RequestClass(Record):
+class RequestClass(Requests, Record):
     """The requests of one class."""
 
     name: str
     """The class's name; ``other`` for the requests that belong to none."""
 
-    n_requests: int
-    """Requests after the warm-up, failed ones included."""
-
-    n_errors: int
     n_missed: int
     """Requests that missed a duration limit of a drive, whether they failed or not."""
-
-    throughput_iops: float
-    throughput_bytes_per_s: float
-    response_time_s: Times
 
 
 class LimitCounts(Record):
@@ -224,10 +222,9 @@ class QueueParts(Record):
     drive: float
 
 
-class Power(Record):
-    """Mean power; the modes add up to the mean."""
+class Modes:
+    """A value for each mode of a drive."""
 
-    mean: float
     idle: float
     """Neither at work nor in standby; low-power idle conditions included."""
 
@@ -238,14 +235,14 @@ class Power(Record):
     """Spinning down and up included."""
 
 
-class TimeByMode(Record):
-    """Seconds in each mode, averaged over the commands that the drive can have in service."""
+class Power(Modes, Record):
+    """Mean power; the modes add up to the mean."""
 
-    idle: float
-    seek: float
-    rotation: float
-    transfer: float
-    standby: float
+    mean: float
+
+
+class TimeByMode(Modes, Record):
+    """Seconds in each mode, averaged over the commands that the drive can have in service."""
 
 
 class Part(Record):
@@ -540,26 +537,17 @@ class Covered(Record):
     until_s: float
 
 
-class System(Record):
+class System(Requests, Record):
     """One system on one workload."""
 
     name: str
     workload: str
-    n_requests: int
-    """Requests after the warm-up, failed ones included."""
-
-    n_errors: int
     n_dropped: int
     """Requests beyond the end of a device that were left out."""
 
     trace_records: TraceRecords
     duration_s: float
     """From the end of the warm-up (or the first arrival) to the last completion."""
-
-    throughput_iops: float
-    throughput_bytes_per_s: float
-    response_time_s: Times
-    """From arrival to completion."""
 
     service_time_s: Times
     """From start of service to completion."""

@@ -6,12 +6,12 @@ of the result are of the first seed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, as_completed
 from typing import Any
 
 from headstack.errors import ConfigError
 from headstack.paired import interval
-from headstack.plain import plain, shown
+from headstack.plain import plain, shown, whole
 
 #: What is kept of each seed.
 KEPT = ("n_requests", "n_errors", "throughput_iops", "response_time_s", "overloaded")
@@ -56,10 +56,7 @@ def count(given: object, jobs: object = None) -> int | None:
             raise ConfigError(f"jobs: got {shown(plain(jobs, 'jobs'))} for one run, need seeds")
         return None
     running.check_jobs(jobs)
-    number = plain(given, "seeds")
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST:
-        raise ConfigError(f"seeds: got {shown(number)}, need a whole number, 1 to {MOST:,}")
-    return number
+    return whole(given, "seeds", 1, MOST)
 
 
 def kept(system: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -145,11 +142,8 @@ def _computed(
         asked: dict[Future[Any], int] = {
             pool.submit(numbers, key, {**overrides, "seed": seed}): seed for seed in seeds
         }
-        waiting = set(asked)
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield asked[future], future.result()
+        for future in as_completed(asked):
+            yield asked[future], future.result()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise

@@ -103,6 +103,12 @@ def _seen(system: Mapping[str, Any]) -> str:
     return f"partial: {n:,} in {covered['seconds']:,.1f} s{share}"
 
 
+def _time(title: str, key: str = "", *, wide: bool = False) -> Column:
+    """Return the column of a quantile or the mean of the response time."""
+    value = _part("response_time_s", key or title)
+    return Column(f"{title} ms", value, _ms, wide=wide, mark=_growing)
+
+
 COLUMNS = (
     Column("system", lambda s: s["name"], text=True),
     Column("workload", lambda s: s.get("workload"), text=True),
@@ -110,10 +116,9 @@ COLUMNS = (
     Column("requests", lambda s: s.get("n_requests"), _count, wide=True),
     Column("errors", lambda s: s.get("n_errors"), _count, wide=True),
     Column("IOPS", lambda s: s.get("throughput_iops"), lambda v: f"{v:,.1f}"),
-    Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
-    Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
-    Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
+    *map(_time, ("mean", "p50")),
+    _time("p90", wide=True),
+    _time("p99"),
     Column(
         "queue",
         lambda s: s.get("queue_depth_mean"),
@@ -158,14 +163,14 @@ OPERATION_COLUMNS = (
     Column("errors", lambda o: o.get("n_errors") or None, _count, optional=True),
     Column("IOPS", lambda o: o.get("throughput_iops"), lambda v: f"{v:,.1f}"),
     Column("MB/s", lambda o: o.get("throughput_bytes_per_s"), lambda v: f"{v / 1e6:,.2f}"),
-    Column("mean ms", _part("response_time_s", "mean"), _ms, mark=_growing),
+    _time("mean"),
     Column("± ms", lambda o: _half_width(o), _ms, optional=True),
-    Column("p50 ms", _part("response_time_s", "p50"), _ms, mark=_growing),
-    Column("p90 ms", _part("response_time_s", "p90"), _ms, wide=True, mark=_growing),
-    Column("p99 ms", _part("response_time_s", "p99"), _ms, mark=_growing),
-    Column("p99.9 ms", _part("response_time_s", "p999"), _ms, mark=_growing),
-    Column("p99.99 ms", _part("response_time_s", "p9999"), _ms, wide=True, mark=_growing),
-    Column("max ms", _part("response_time_s", "max"), _ms, wide=True, mark=_growing),
+    _time("p50"),
+    _time("p90", wide=True),
+    _time("p99"),
+    _time("p99.9", "p999"),
+    _time("p99.99", "p9999", wide=True),
+    _time("max", wide=True),
 )
 
 
@@ -175,31 +180,42 @@ def _half_width(operation: Mapping[str, Any]) -> float | None:
     return None if ends is None else float(ends[1] - operation["response_time_s"]["mean"])
 
 
+def used(columns: Iterable[Column], tables: Sequence[Any]) -> list[Column]:
+    """Return the columns without the optional ones of which no table has a value."""
+    return [c for c in columns if not c.optional or any(c.value(t) is not None for t in tables)]
+
+
+def _apart(
+    document: Mapping[str, Any],
+    word: str,
+    parts: Callable[[Mapping[str, Any]], Iterable[tuple[str, Mapping[str, Any]]]],
+    columns: Sequence[Column],
+) -> tuple[list[Column], list[list[str]]]:
+    """Return columns and rows of the parts of each system, by name under the heading `word`."""
+    systems = document["systems"]
+    heads = ["system", *(["workload"] if len(_workloads(systems)) > 1 else []), word]
+    found: list[tuple[list[str], Mapping[str, Any]]] = []
+    for name, system in zip(names(systems), systems, strict=True):
+        workload = [str(system.get("workload"))] if len(heads) > 2 else []
+        found += [([name, *workload, kind], part) for kind, part in parts(system)]
+    shown = used(columns, [part for _, part in found])
+    texts = [Column(head, str, text=True) for head in heads]
+    return [*texts, *shown], [head + cells(part, shown) for head, part in found]
+
+
+def _operations(system: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    own = system.get("operations") or {}
+    marked = {"overloaded": system.get("overloaded")}
+    parts = [(kind, {**own[kind], **marked}) for kind in ("read", "write", "flush") if kind in own]
+    return [*parts, ("all", system)] if len(parts) > 1 else [*parts]
+
+
 def operations(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
     """Return columns and rows of reads, writes and flushes, and of all operations.
 
     There are no rows if the document has no results by operation.
     """
-    systems = document["systems"]
-    texts = [Column("system", str, text=True), Column("operation", str, text=True)]
-    if len(_workloads(systems)) > 1:
-        texts.insert(1, Column("workload", str, text=True))
-    found: list[tuple[list[str], Mapping[str, Any]]] = []
-    for name, system in zip(names(systems), systems, strict=True):
-        own = system.get("operations") or {}
-        marked = {"overloaded": system.get("overloaded")}
-        kinds = [kind for kind in ("read", "write", "flush") if kind in own]
-        parts: list[tuple[str, Mapping[str, Any]]] = [(k, {**own[k], **marked}) for k in kinds]
-        if len(parts) > 1:
-            parts.append(("all", system))
-        workload = [str(system.get("workload"))] if len(texts) > 2 else []
-        found += [([name, *workload, kind], part) for kind, part in parts]
-    shown = [
-        c
-        for c in OPERATION_COLUMNS
-        if not c.optional or any(c.value(o) is not None for _, o in found)
-    ]
-    return [*texts, *shown], [head + cells(o, shown) for head, o in found]
+    return _apart(document, "operation", _operations, OPERATION_COLUMNS)
 
 
 #: Columns of one class of requests of a system; before them are columns of system and class.
@@ -208,25 +224,17 @@ CLASS_COLUMNS = (
     Column("errors", lambda c: c.get("n_errors"), _count),
     Column("missed", lambda c: c.get("n_missed"), _count),
     Column("IOPS", lambda c: c.get("throughput_iops"), lambda v: f"{v:,.1f}"),
-    Column("mean ms", _part("response_time_s", "mean"), _ms),
-    Column("p50 ms", _part("response_time_s", "p50"), _ms),
-    Column("p99 ms", _part("response_time_s", "p99"), _ms),
-    Column("max ms", _part("response_time_s", "max"), _ms),
+    *map(_time, ("mean", "p50", "p99", "max")),
 )
 
 
 def classes(document: Mapping[str, Any]) -> tuple[list[Column], list[list[str]]]:
     """Return columns and rows of the classes of requests; no rows if there are no classes."""
-    systems = document["systems"]
-    texts = [Column("system", str, text=True), Column("class", str, text=True)]
-    if len(_workloads(systems)) > 1:
-        texts.insert(1, Column("workload", str, text=True))
-    found: list[list[str]] = []
-    for name, system in zip(names(systems), systems, strict=True):
-        workload = [str(system.get("workload"))] if len(texts) > 2 else []
-        for one in system.get("classes") or ():
-            found.append([name, *workload, one["name"], *cells(one, CLASS_COLUMNS)])
-    return [*texts, *CLASS_COLUMNS], found
+
+    def parts(system: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+        return [(one["name"], one) for one in system.get("classes") or ()]
+
+    return _apart(document, "class", parts, CLASS_COLUMNS)
 
 
 #: The table of a common prefix: numbers that are known of a part of a run.
@@ -260,7 +268,7 @@ def columns(document: Mapping[str, Any]) -> list[Column]:
     systems have seen is a column of interrupted runs.
     """
     systems = document["systems"]
-    found = [c for c in COLUMNS if not c.optional or any(c.value(s) is not None for s in systems)]
+    found = used(COLUMNS, systems)
     found = [c for c in found if c.title != "workload" or len(_workloads(systems)) > 1]
     found = [c for c in found if c.title != "seen" or any(s.get("covered") for s in systems)]
     return [part for c in found for part in (by_kind(c, systems))]

@@ -51,9 +51,6 @@ def test_a_system_meets_a_goal_if_it_keeps_every_bound():
     assert met("p99=20ms", overloaded={"why": "the queue grows"}) is False
     assert met("power=12W", overloaded={"why": "the queue grows"}) is True
     assert met("power=12W", n_errors=10) is False
-    missed = goal.first_missed(goal.parse("mean=4ms, p99=10ms"), system)
-    assert missed is not None
-    assert missed.name == "p99"
 
 
 @pytest.mark.parametrize("factor", [1 / 50, 0.4, 0.999, 1.0, 1.001, 3.7, 33.3])

@@ -211,13 +211,8 @@ _CAPTIONS = {
 def html(answer: Advice, charts: "Mapping[str, Chart]", *, with_results: bool) -> str:
     """Return the page of an answer."""
     from headstack import report
-    from headstack.plots import look
 
-    specs, shown = {}, []
-    for name, chart in charts.items():
-        specs[name] = look.specification(chart)
-        heading = specs[name].pop("title", name)
-        shown.append({"id": name, "title": str(heading), "caption": _CAPTIONS[name]})
+    specs, shown = report.drawings(charts, _CAPTIONS)
     title = f"Advice: {answer.question.goal}"
     lines = [certainty(answer), f"What binds: {answer.binds}." if answer.binds else ""]
     lines += [f"Note: {note}." for note in answer.notes]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from headstack import _bridge, drives, formulas, prices
+from headstack import _bridge, answer, drives, formulas, prices
 from headstack.errors import ConfigError
 
 #: Organisations: how many failed drives they survive, least number of drives. As in md, RAID-10 has
@@ -155,9 +155,9 @@ class Design:
 
     def usable_bytes(self, count: int) -> int:
         """Return the capacity of a number of drives."""
-        parity = self.groups(count)
-        whole = {"raid0": count, "raid10": count / 2, "raid5": count - parity}[self.organisation]
-        return int(whole * self.capacity_bytes)
+        groups = self.groups(count)
+        whole = answer.data_drives({"name": self.organisation}, count // groups) or 0
+        return int(groups * whole * self.capacity_bytes)
 
     def counts(self, most: int) -> list[int]:
         """Return the numbers of drives that it may have; groups are of equal width."""

@@ -6,6 +6,13 @@ from typing import Annotated, Any
 from headstack.cli._arguments import Option
 
 
+def drive_names() -> list[str]:
+    """Return the names of all drives."""
+    from headstack import drives
+
+    return drives.names()
+
+
 def trace_formats() -> list[str]:
     """Return the names of the trace formats."""
     from headstack import _bridge
@@ -151,6 +158,13 @@ SourcesAnywhere = Annotated[
         help="Let DiskSim's drive files name files outside their folder.",
     ),
 ]
+
+#: ``--seed`` and ``--threads`` of commands that run an experiment
+Seed = Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")]
+Threads = Annotated[int | None, Option(min=1, help="Threads to use; results do not depend on it.")]
+
+#: ``--json`` of commands that print a table of results
+Json = Annotated[bool, Option("--json", help="Print one JSON document instead of the table.")]
 
 #: ``--jobs``
 Jobs = Annotated[

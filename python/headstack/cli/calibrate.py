@@ -4,18 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Form, SourcesAnywhere
-
-
-def _names() -> list[str]:
-    from headstack import drives
-
-    return drives.names()
+from headstack.cli._options import Form, SourcesAnywhere, drive_names
 
 
 def command(
     drive: Annotated[
-        str, Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.", suggest=_names)
+        str,
+        Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.", suggest=drive_names),
     ],
     trace: Annotated[Path, Argument("TRACE", help="Requests with measured response times.")],
     out: Annotated[

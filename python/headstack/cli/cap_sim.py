@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Figures, Force, Form, Settings, Wide
+from headstack.cli._options import Figures, Force, Form, Seed, Settings, Threads, Wide
 
 
 def command(
@@ -29,7 +29,7 @@ def command(
     form: Form = "text",
     wide: Wide = False,
     figures: Figures = True,
-    seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
+    seed: Seed = None,
     seeds: Annotated[
         int | None,
         Option(
@@ -43,9 +43,7 @@ def command(
         str | None,
         Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with."),
     ] = None,
-    threads: Annotated[
-        int | None, Option(min=1, help="Threads to use; results do not depend on it.")
-    ] = None,
+    threads: Threads = None,
 ) -> int | None:
     """Simulate power capping: policies, caps over time and a meter over simulated drives.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Form, SourcesAnywhere
+from headstack.cli._options import Form, SourcesAnywhere, drive_names
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -223,6 +223,7 @@ def new(
 
 def _save(file: Path, name: str, text: str, replace: bool) -> Path:
     """Write a drive file, whose name is the drive's; `file` may be a folder."""
+    from headstack import outputs
     from headstack.errors import ConfigError
 
     file = file / f"{name}.toml" if file.is_dir() else file
@@ -230,21 +231,15 @@ def _save(file: Path, name: str, text: str, replace: bool) -> Path:
         raise ConfigError(f'--out: got "{file}", need a file {name}.toml: the name is the file\'s')
     if file.exists() and not replace:
         raise ConfigError(f'--out: got "{file}", which exists, need another file or --force')
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    with outputs.whole_file(file) as part:
+        part.write_text(text, encoding="utf-8")
     return file
 
 
-def _drives() -> list[str]:
-    from headstack import drives
-
-    return list(drives.names())
-
-
 def depopulate(
-    drive: Annotated[str, Argument("DRIVE", help="A drive's name or its file.", suggest=_drives)],
+    drive: Annotated[
+        str, Argument("DRIVE", help="A drive's name or its file.", suggest=drive_names)
+    ],
     head: Annotated[
         int | None,
         Option(metavar="N", help="From 0. By default the one that the file's faults name."),
@@ -291,9 +286,7 @@ def depopulate(
 
 def _names() -> list[str]:
     """Return the words that may follow ``drives``."""
-    from headstack import drives
-
-    return [*drives.names(), *SUBCOMMANDS]
+    return [*drive_names(), *SUBCOMMANDS]
 
 
 #: Commands that follow the word ``drives``.

@@ -4,13 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import trace_formats
-
-
-def _drive_names() -> list[str]:
-    from headstack import drives
-
-    return drives.names()
+from headstack.cli._options import drive_names, trace_formats
 
 
 def command(
@@ -36,7 +30,7 @@ def command(
             "--drive",
             metavar="NAME",
             help="A drive to propose; may be given several times. Else drives of today.",
-            suggest=_drive_names,
+            suggest=drive_names,
         ),
     ] = None,
     trace_format: Annotated[
@@ -70,7 +64,7 @@ def command(
 
     """
     from headstack import goal as goals
-    from headstack import start
+    from headstack import outputs, start
     from headstack.cli import _options, _terminal
     from headstack.errors import ConfigError
 
@@ -95,10 +89,8 @@ def command(
     if out is None:
         print(whole, end="")
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f"{out.name}.part")
-    part.write_text(whole, encoding="utf-8")
-    part.replace(out)
+    with outputs.whole_file(out) as part:
+        part.write_text(whole, encoding="utf-8")
     _terminal.say_written([out], False)
     _terminal.say(f"look at it, then: headstack run {out}")
 

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from headstack.cli._arguments import Argument, Option
+from headstack.cli._options import drive_names
 
 if TYPE_CHECKING:
     from headstack.probe import Probed
 
 
 def _targets() -> list[str]:
-    from headstack import drives
-
-    return [f"sim:{name}" for name in drives.names()]
+    return [f"sim:{name}" for name in drive_names()]
 
 
 def command(

@@ -155,9 +155,7 @@ def _one(
     *,
     ids: Sequence[str],
     seeds: int,
-    quick: bool,
-    traces: Mapping[str, Path],
-    stand_ins: bool,
+    **given: Any,
 ) -> None:
     """Judge the claims of one paper, print their table."""
     from headstack import studies
@@ -169,18 +167,9 @@ def _one(
     from headstack.studies.study import reproduce
 
     if ids or not seeds:
-        _say_what_is_not_run(asked, traces, ids, stand_ins)
+        _say_what_is_not_run(asked, given["traces"], ids, given["stand_ins"])
     with _terminal.stages(f"reproduce {paper}") as report:
-        document, study = reproduce(
-            asked,
-            out,
-            ids=ids,
-            quick=quick,
-            traces=traces,
-            report=report,
-            seeds=seeds,
-            stand_ins=stand_ins,
-        )
+        document, study = reproduce(asked, out, ids=ids, seeds=seeds, report=report, **given)
     written = page.write(document, asked, study, out)
     for line in page.trace_lines(document):
         print(line, file=sys.stderr)

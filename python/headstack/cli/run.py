@@ -9,10 +9,13 @@ from headstack.cli._options import (
     Force,
     Form,
     Jobs,
+    Json,
     Measure,
+    Seed,
     Seeds,
     Settings,
     SourcesAnywhere,
+    Threads,
     Wide,
 )
 from headstack.errors import ConfigError
@@ -35,9 +38,7 @@ def command(
         ),
     ] = None,
     force: Force = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
+    as_json: Json = False,
     settings: Settings = None,
     form: Form = "text",
     wide: Wide = False,
@@ -73,10 +74,8 @@ def command(
         ),
     ] = False,
     figures: Figures = True,
-    seed: Annotated[int | None, Option(min=0, help="Replaces the experiment's seed.")] = None,
-    threads: Annotated[
-        int | None, Option(min=1, help="Threads to use; results do not depend on it.")
-    ] = None,
+    seed: Seed = None,
+    threads: Threads = None,
     sources_anywhere: SourcesAnywhere = False,
     scan: Annotated[
         list[str] | None,

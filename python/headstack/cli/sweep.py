@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import Figures, Form, Jobs, Measure, Seeds, Settings, Wide
+from headstack.cli._options import Figures, Form, Jobs, Json, Measure, Seeds, Settings, Wide
 
 if TYPE_CHECKING:
     from headstack.sweeps import Swept
@@ -31,9 +31,7 @@ def command(
     seeds: Seeds = None,
     settings: Settings = None,
     measure: Measure = None,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
+    as_json: Json = False,
     form: Form = "text",
     wide: Wide = False,
     figures: Figures = True,
@@ -73,16 +71,11 @@ def scan(
     seeds: int | None,
     seed: int | None,
     settings: Mapping[str, Any],
-    out: Path | None,
-    jobs: int | None,
     measure: str | None,
-    figures: bool,
-    as_json: bool,
-    form: str,
-    wide: bool,
     sources_anywhere: bool,
+    **shown: Any,
 ) -> int | None:
-    """Carry out ``headstack run --scan``: a sweep over an experiment."""
+    """Carry out ``headstack run --scan``: a sweep over an experiment; `shown` as `carry_out`."""
     from headstack.cli import _terminal
     from headstack.sweeps import plan
 
@@ -101,11 +94,7 @@ def scan(
         settings=settings,
         measure=measure,
     )
-    name = "standard input" if given else experiment.name
-    return carry_out(
-        whole, name, out, jobs=jobs, dask=None, figures=figures, as_json=as_json, form=form,
-        wide=wide,
-    )  # fmt: skip
+    return carry_out(whole, "standard input" if given else experiment.name, **shown)
 
 
 def scanned(text: str) -> Any:
@@ -157,7 +146,7 @@ def carry_out(
     out: Path | None,
     *,
     jobs: int | None,
-    dask: str | None,
+    dask: str | None = None,
     figures: bool,
     as_json: bool,
     form: str,

@@ -4,6 +4,8 @@ See `look` for the meaning of each colour. Figures of results take the whole doc
 shows several workloads, the labels to which colours are assigned.
 """
 
+from collections.abc import Callable
+
 from headstack.plots.bars import components, operations, power
 from headstack.plots.described import (
     histogram,
@@ -23,6 +25,7 @@ from headstack.plots.look import (
     PARTS,
     SUFFIXES,
     WIDTH,
+    Chart,
     drawn,
     logarithmic_ms,
     save,
@@ -33,7 +36,7 @@ from headstack.plots.series import power_over_time, queue_depth
 from headstack.plots.systems import labels, of_workload, workloads
 
 #: Figures of a result, by file name.
-RESULT_FIGURES = {
+RESULT_FIGURES: dict[str, Callable[..., Chart]] = {
     "response-time": cdf,
     "tail": tail,
     "components": components,

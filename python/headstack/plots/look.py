@@ -114,13 +114,16 @@ def colour(names: Sequence[str], title: str | None = "system", *, legend: bool =
     return encoding if legend else encoding.legend(None)
 
 
+def dashes(count: int) -> list[list[int]]:
+    """Return the dashes of lines: they change after each use of the whole palette too."""
+    return [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(count)]
+
+
 def dash(
     names: Sequence[str], title: str | None = "system", *, legend: bool = True
 ) -> alt.StrokeDash:
     """Return the encoding of the field ``system`` as the dashes of `names`."""
-    # The dashes also change after each use of the whole palette, so that no two lines look alike.
-    dashes = [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(len(names))]
-    scale = dict(domain=list(names), range=dashes)
+    scale = dict(domain=list(names), range=dashes(len(names)))
     encoding = alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
     return encoding if legend else encoding.legend(None)
 

@@ -28,7 +28,6 @@ def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None)
     return _strips(
         document,
         "queue_depth",
-        1.0,
         "Queue depth over time",
         "requests",
         "Requests in each system over time, waiting or in service",
@@ -50,7 +49,6 @@ def power_over_time(document: Mapping[str, Any], among: Sequence[str] | None = N
     return _strips(
         document,
         "power_w",
-        1.0,
         "Power over time",
         "power (W)",
         "Power of all drives of each system over time",
@@ -91,18 +89,17 @@ def _cap_layer(x: alt.X) -> alt.Chart:
     return figure
 
 
-def _points(system: Mapping[str, Any], column: str, factor: float) -> Any:
+def _points(system: Mapping[str, Any], column: str) -> Any:
     series = system.get("series") or {}
     times, values = series.get("t_s") or [], series.get(column) or []
     if len(times) != len(values):
         return np.empty((0, 2))
-    return np.column_stack([times, np.asarray(values, dtype=float) * factor])
+    return np.column_stack([times, np.asarray(values, dtype=float)])
 
 
 def _strips(
     document: Mapping[str, Any],
     column: str,
-    factor: float,
     title: str,
     axis: str,
     description: str,
@@ -115,7 +112,7 @@ def _strips(
     """
     systems = document["systems"]
     named = zip(labels(systems), systems, strict=True)
-    found = {n: p for n, s in named if len(p := _points(s, column, factor))}
+    found = {n: p for n, s in named if len(p := _points(s, column))}
     look.need(list(found), f"a time series of {column}")
     most = max(2, look.MOST_POINTS // len(found))
     caps = {name: points for name, points in (caps or {}).items() if name in found}

@@ -164,9 +164,9 @@ class _Drawing:
         values = sorted({float(r[column]) for r in order if r.get(column) is not None})
         return values if len(values) <= FEW else []
 
-    def _colour(self, layer: Layer, *, plain: str = look.PALETTE[0]) -> Any:
+    def _colour(self, layer: Layer) -> Any:
         if not self.picture.colour or layer.plain:
-            return alt.ColorValue(plain)
+            return alt.ColorValue(look.PALETTE[0])
         given = self.picture.colours
         palette = [look.PALETTE[i % len(look.PALETTE)] for i in range(len(self.names))]
         if self.picture.legend == "none":
@@ -225,7 +225,7 @@ class _Drawing:
                 f"{_field(self.picture.colour)}:N",
                 sort=self.names,
                 title=self.picture.legend or None,
-                scale=dict(domain=self.names, range=_dashes(len(self.names))),
+                scale=dict(domain=self.names, range=look.dashes(len(self.names))),
             )
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
@@ -366,10 +366,6 @@ def _scale(kind: Any, axis: Axis, room: bool) -> Any:
 def _names(rows: Rows, column: str) -> list[str]:
     """Return the values of a column as text, each once, in the order of the rows."""
     return list(dict.fromkeys(str(r[column]) for r in rows if r.get(column) is not None))
-
-
-def _dashes(count: int) -> list[list[int]]:
-    return [look.DASHES[(i + i // len(look.PALETTE)) % len(look.DASHES)] for i in range(count)]
 
 
 def _field(column: str) -> str:

@@ -15,7 +15,7 @@ section 2, names the properties that differ. The paper gives no distribution. No
 are chosen; the weak drives were added because these alone never give the paper's slowest drive.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +108,7 @@ class HeadModel:
 
     def document(self) -> dict[str, Any]:
         """Return the parameters by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return asdict(self)
 
 
 class Heads(NamedTuple):

@@ -16,7 +16,7 @@ menu from section 3 ("the densities of each head appear to be quantized").
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,12 +95,7 @@ class Policy:
 
     def document(self) -> dict[str, Any]:
         """Return the policy and its menu."""
-        return {
-            "name": self.name,
-            "step": self.step,
-            "lowest": self.lowest,
-            "highest": self.highest,
-        }
+        return asdict(self)
 
 
 def _classic(policy: Policy, heads: Heads) -> Fit:

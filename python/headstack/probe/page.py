@@ -184,13 +184,8 @@ def _replay(probed: "Probed") -> "Chart | None":
 def html(probed: "Probed") -> str:
     """Return the whole page."""
     from headstack import report
-    from headstack.plots import look
 
-    specs, shown = {}, []
-    for name, chart in figures(probed).items():
-        specs[name] = look.specification(chart)
-        heading = specs[name].pop("title", name)
-        shown.append({"id": name, "title": str(heading), "caption": _CAPTIONS[name]})
+    specs, shown = report.drawings(figures(probed), _CAPTIONS)
     title = f"Probe of {probed.described.get('model') or 'a drive'}"
     body = report.render(
         "probe.html",

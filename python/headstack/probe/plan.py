@@ -5,7 +5,7 @@ Each step needs those before it. All decisions come from answers in the log, its
 
 import tempfile
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,25 +118,22 @@ class Probed:
         """Return what was found of rotation and geometry, by name."""
         g = self.geometry
         reads = sum(b.reads for b in g.bands)
+
+        def of_heads(value: str, told: bool) -> Value:
+            if told:
+                return exact(value, "heads", reads)
+            return Value(value, None, None, "not identifiable", reads, "heads")
+
         count = exact(g.heads, "heads", reads)
         if not self.heads.heads.measured:
-            count = Value(g.heads, g.heads, g.heads, "not identifiable", reads, "heads")
-        order = exact(g.layout, "heads", reads)
-        if not self.heads.sure:
-            order = Value(g.layout, None, None, "not identifiable", reads, "heads")
-        way = exact(g.direction, "heads", reads)
-        if not all(self.heads.heads.directions):
-            way = Value(g.direction, None, None, "not identifiable", reads, "heads")
-        around = exact(g.head_order, "heads", reads)
-        if not g.order_told:
-            around = Value(g.head_order, None, None, "not identifiable", reads, "heads")
+            count = replace(count, origin="not identifiable")
         rates = self.rates()
         return {
             "turn": self.period.value(),
             "heads": count,
-            "layout": order,
-            "direction": way,
-            "head_order": around,
+            "layout": of_heads(g.layout, self.heads.sure),
+            "direction": of_heads(g.direction, all(self.heads.heads.directions)),
+            "head_order": of_heads(g.head_order, g.order_told),
             "zones": exact(len(g.zones), "zones"),
             "cylinders": Value(g.cylinders, *g.cylinder_bounds, "measured", reads, "zones"),
             "outer_rate": rates[0],

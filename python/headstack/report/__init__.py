@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata, resources
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from headstack import answer, drawing, goal, outputs, plots, replications
@@ -80,8 +79,7 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
     found = []
     for number, workload in enumerate(several):
         part = plots.of_workload(document, workload)
-        for kind, build in plots.RESULT_FIGURES.items():
-            draw: Callable[..., Any] = build
+        for kind, draw in plots.RESULT_FIGURES.items():
             try:
                 chart = draw(part, among) if kind in _COLOURED else draw(part)
             except ConfigError:
@@ -117,9 +115,10 @@ def _data(value: Any) -> str:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def templates(package: str = __name__) -> jinja2.Environment:
+    """Return the templates of a package."""
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("headstack.report"),
+        loader=jinja2.PackageLoader(package),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -128,8 +127,9 @@ def _templates() -> jinja2.Environment:
 
 
 @cache
-def _asset(name: str) -> str:
-    return (resources.files("headstack.report") / "templates" / name).read_text(encoding="utf-8")
+def asset(name: str, package: str = __name__) -> str:
+    """Return a file beside the templates of a package."""
+    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def _shown(figure: Figure) -> tuple[dict[str, str], dict[str, Any]]:
@@ -187,7 +187,7 @@ def _html(document: Mapping[str, Any], title: str, folder: str, found: list[Figu
     kinds, apart = operations(document)
     ranked = answer.columns(document)
     body = (
-        _templates()
+        templates()
         .get_template("result.html")
         .render(
             title=title,
@@ -245,7 +245,7 @@ def _dark() -> str:
 
 def render(template: str, **values: Any) -> str:
     """Return the body of a page from one of the templates of this folder."""
-    return _templates().get_template(template).render(**values)
+    return templates().get_template(template).render(**values)
 
 
 #: Significant digits of the numbers of figures: a pixel is a thousandth of an axis.
@@ -280,6 +280,18 @@ def _column(values: list[Any]) -> Any:
     return [float(f"{v:.{_DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
+def drawings(
+    charts: Mapping[str, Any], captions: Mapping[str, str]
+) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """Return charts without their titles, by name, and the texts of the page for each."""
+    specs, shown = {}, []
+    for name, chart in charts.items():
+        specs[name] = plots.look.specification(chart)
+        heading = specs[name].pop("title", name)
+        shown.append({"id": name, "title": str(heading), "caption": captions[name]})
+    return specs, shown
+
+
 def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figures") -> str:
     """Return a page that draws each chart of `specs` into the element of that name in `body`.
 
@@ -291,16 +303,16 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
 
     """
     return (
-        _templates()
+        templates()
         .get_template("page.html")
         .render(
             title=title,
             body=Markup(body),
             figures=figures,
-            css=Markup(_asset("page.css") + _dark()),
+            css=Markup(asset("page.css") + _dark()),
             viewer=Markup(_code(_viewer())),
             specs=Markup(_data({name: packed(spec) for name, spec in specs.items()})),
-            script=Markup(_code(_asset("page.js"))),
+            script=Markup(_code(asset("page.js"))),
         )
     )
 
@@ -320,6 +332,8 @@ def _viewer() -> str:
             if file.stem == f"{name}-{outputs.sha256(file)}":
                 return file.read_text("utf-8")
     drawing.check_memory()
+    import vl_convert
+
     # The type stub requires a snippet; without one the bundle is the plain viewer.
     bundle: Any = vl_convert.javascript_bundle
     made = str(bundle()).encode()

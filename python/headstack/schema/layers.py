@@ -13,17 +13,21 @@ from headstack.schema.quantities import DataRate, LengthOfTime, Rate, Size
 from headstack.schema.words import ElevatorName, Layout, ReadPolicy
 
 
-class LayerIndependent(TypedDict, total=False):
-    """No parameters."""
-
-    name: Required[Literal["independent", "concatenate"]]
+class OfKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     of: int
     """How many lower layers each layer of this entry takes; all if absent."""
 
 
-class LayerRaid0(TypedDict, total=False):
-    """Parameters of `raid0`."""
+class LayerIndependent(OfKeys, total=False):
+    """No parameters."""
+
+    name: Required[Literal["independent", "concatenate"]]
+
+
+class StripeUnitKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     name: Required[Literal["raid0"]]
 
@@ -37,12 +41,13 @@ class LayerRaid0(TypedDict, total=False):
     GB, TB, KiB, MiB, GiB, TiB.
     """
 
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
+
+class LayerRaid0(StripeUnitKeys, OfKeys, total=False):
+    """Parameters of `raid0`."""
 
 
-class LayerRaid1(TypedDict, total=False):
-    """Parameters of `raid1`."""
+class ReadPolicyKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     name: Required[Literal["raid1"]]
 
@@ -55,10 +60,18 @@ class LayerRaid1(TypedDict, total=False):
     the member. Default: "md-raid1".
     """
 
+
+class RebuildAtOnceKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
     rebuild_at_once: Size
     """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
     kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "2031616 B".
     """
+
+
+class RebuildRateKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     rebuild_rate: DataRate
     """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
@@ -84,12 +97,13 @@ class LayerRaid1(TypedDict, total=False):
     gone: Sequence[int]
     """Members that are missing from the beginning."""
 
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
+
+class LayerRaid1(ReadPolicyKeys, RebuildAtOnceKeys, RebuildRateKeys, OfKeys, total=False):
+    """Parameters of `raid1`."""
 
 
-class LayerRaid10(TypedDict, total=False):
-    """Parameters of `raid10`."""
+class NearKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     name: Required[Literal["raid10"]]
 
@@ -116,41 +130,13 @@ class LayerRaid10(TypedDict, total=False):
     whose member is idle; else the nearest head; `md-raid10-far`: The lowest address on the member.
     """
 
-    rebuild_at_once: Size
-    """Bytes of a member that are being rebuilt at once. 65536 B to 1073741824 B. Unit: one of B,
-    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "2031616 B".
-    """
 
-    rebuild_rate: DataRate
-    """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
-    of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
-    """
-
-    rebuild_rate_min: DataRate
-    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit:
-    one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
-    """
-
-    rebuild_request: Size
-    """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
-    MiB, GiB, TiB. Default: "1040384 B".
-    """
-
-    rebuild_host_time: LengthOfTime
-    """Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and
-    the write, and once after the write. 0 ms to 1 ms. Unit: one of s, ms, us, ns, min, h. Default:
-    "0 ms".
-    """
-
-    gone: Sequence[int]
-    """Members that are missing from the beginning."""
-
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
+class LayerRaid10(RebuildAtOnceKeys, RebuildRateKeys, NearKeys, OfKeys, total=False):
+    """Parameters of `raid10`."""
 
 
-class LayerRaid5(TypedDict, total=False):
-    """Parameters of `raid5`."""
+class LayoutKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     name: Required[Literal["raid5"]]
 
@@ -192,35 +178,12 @@ class LayerRaid5(TypedDict, total=False):
     does not grow. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
     """
 
-    rebuild_rate: DataRate
-    """Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent. Unit: one
-    of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
-    """
 
-    rebuild_rate_min: DataRate
-    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit:
-    one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
-    """
-
-    rebuild_request: Size
-    """Longest request of the rebuild. 65536 B to 1073741824 B. Unit: one of B, kB, MB, GB, TB, KiB,
-    MiB, GiB, TiB. Default: "1040384 B".
-    """
-
-    rebuild_host_time: LengthOfTime
-    """Time that the host needs for each 4 KiB of a member being rebuilt, once between the reads and
-    the write, and once after the write. 0 ms to 1 ms. Unit: one of s, ms, us, ns, min, h. Default:
-    "0 ms".
-    """
-
-    gone: Sequence[int]
-    """Members that are missing from the beginning."""
-
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
+class LayerRaid5(RebuildRateKeys, LayoutKeys, OfKeys, total=False):
+    """Parameters of `raid5`."""
 
 
-class LayerHostQueue(TypedDict, total=False):
+class LayerHostQueue(OfKeys, total=False):
     """The table of a host queue."""
 
     name: Required[Literal["host-queue"]]
@@ -278,11 +241,8 @@ class LayerHostQueue(TypedDict, total=False):
     max_segments: int
     """Most submitted requests in a merged one. 1 to 65536. Default: 128."""
 
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
 
-
-class LayerLink(TypedDict, total=False):
+class LayerLink(OfKeys, total=False):
     """Parameters of `link`."""
 
     name: Required[Literal["link"]]
@@ -307,11 +267,8 @@ class LayerLink(TypedDict, total=False):
     KiB, MiB, GiB, TiB. Default: "0 B".
     """
 
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
 
-
-class LayerThrottle(TypedDict, total=False):
+class LayerThrottle(OfKeys, total=False):
     """Parameters of `throttle`."""
 
     name: Required[Literal["throttle"]]
@@ -325,9 +282,6 @@ class LayerThrottle(TypedDict, total=False):
     """Bytes per second, instead of `iops`. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s,
     Gb/s.
     """
-
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
 
 
 class Slow(TypedDict, total=False):
@@ -347,8 +301,8 @@ class Slow(TypedDict, total=False):
     """
 
 
-class Bad(TypedDict, total=False):
-    """Blocks that are bad, or good again."""
+class UnitKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     unit: int
     """Unit of the layer. Default: 0."""
@@ -359,13 +313,17 @@ class Bad(TypedDict, total=False):
     blocks: int
     """Number of 512-byte blocks. Default: 1."""
 
+
+class Bad(UnitKeys, total=False):
+    """Blocks that are bad, or good again."""
+
     fails: Literal["reads", "writes", "all", "none"]
     """Which requests fail there. `reads`: Reads, until the block is written; `writes`: Writes;
     `all`: All; `none`: None: the block is good again. Default: "reads".
     """
 
 
-class LayerFault(TypedDict, total=False):
+class LayerFault(OfKeys, total=False):
     """Parameters of `fault`."""
 
     name: Required[Literal["fault"]]
@@ -378,9 +336,6 @@ class LayerFault(TypedDict, total=False):
 
     bad: Sequence[Bad]
     """Blocks that are bad from the beginning."""
-
-    of: int
-    """How many lower layers each layer of this entry takes; all if absent."""
 
 
 Layer: TypeAlias = (

@@ -72,8 +72,8 @@ class AgedSptfParameters(TypedDict, total=False):
     """
 
 
-class DepthAgedSptfParameters(TypedDict, total=False):
-    """Parameters of `depth-aged-sptf`."""
+class AgeingKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     ageing: float
     """How much positioning time a unit of waiting time outweighs, times the number of commands in
@@ -82,6 +82,10 @@ class DepthAgedSptfParameters(TypedDict, total=False):
 
     cache_aware: bool
     """Whether commands that the buffer can serve go first. Default: true."""
+
+
+class DepthAgedSptfParameters(AgeingKeys, total=False):
+    """Parameters of `depth-aged-sptf`."""
 
     ageing_beside_limits: float
     """`ageing` while commands with limits or priorities wait, up to 8 commands in all. 0 to
@@ -112,16 +116,8 @@ class DepthAgedSptfParameters(TypedDict, total=False):
     """
 
 
-class DeadlineSptfParameters(TypedDict, total=False):
+class DeadlineSptfParameters(AgeingKeys, total=False):
     """Parameters of `deadline-sptf`."""
-
-    ageing: float
-    """How much positioning time a unit of waiting time outweighs, times the number of commands in
-    the queue; no unit. 0 to 1000000. Default: 1.3.
-    """
-
-    cache_aware: bool
-    """Whether commands that the buffer can serve go first. Default: true."""
 
     ageing_beside_limits: float
     """`ageing` while commands with limits or priorities wait. 0 to 1000000. Default: 0.7."""
@@ -147,44 +143,32 @@ class EagerParameters(TypedDict, total=False):
     """
 
 
-class DeadlineParameters(TypedDict, total=False):
+class ReadExpireKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
+    read_expire: LengthOfTime
+    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "500 ms".
+    """
+
+    write_expire: LengthOfTime
+    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
+    ms, us, ns, min, h. Default: "5 s".
+    """
+
+    fifo_batch: int
+    """Requests of one batch. Default: 16."""
+
+    writes_starved: int
+    """Batches of reads before one of writes. Default: 2."""
+
+
+class DeadlineParameters(ReadExpireKeys, total=False):
     """The parameters that the deadline elevators share."""
 
-    read_expire: LengthOfTime
-    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "500 ms".
-    """
 
-    write_expire: LengthOfTime
-    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "5 s".
-    """
-
-    fifo_batch: int
-    """Requests of one batch. Default: 16."""
-
-    writes_starved: int
-    """Batches of reads before one of writes. Default: 2."""
-
-
-class MqDeadlineParameters(TypedDict, total=False):
+class MqDeadlineParameters(ReadExpireKeys, total=False):
     """Parameters of `mq-deadline`."""
-
-    read_expire: LengthOfTime
-    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "500 ms".
-    """
-
-    write_expire: LengthOfTime
-    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "5 s".
-    """
-
-    fifo_batch: int
-    """Requests of one batch. Default: 16."""
-
-    writes_starved: int
-    """Batches of reads before one of writes. Default: 2."""
 
     in_advance: bool
     """Whether the next request of a batch is known when the one before is taken, as in Linux 5.14
@@ -192,7 +176,7 @@ class MqDeadlineParameters(TypedDict, total=False):
     """
 
 
-class RangesParameters(TypedDict, total=False):
+class RangesParameters(ReadExpireKeys, total=False):
     """Parameters of `ranges`."""
 
     ranges: int
@@ -200,22 +184,6 @@ class RangesParameters(TypedDict, total=False):
 
     load: int
     """Requests at the drive that keep an actuator busy. Default: 4."""
-
-    read_expire: LengthOfTime
-    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "500 ms".
-    """
-
-    write_expire: LengthOfTime
-    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "5 s".
-    """
-
-    fifo_batch: int
-    """Requests of one batch. Default: 16."""
-
-    writes_starved: int
-    """Batches of reads before one of writes. Default: 2."""
 
 
 class BfqParameters(TypedDict, total=False):
@@ -289,8 +257,8 @@ class Map(TypedDict, total=False):
     """
 
 
-class FeedForwardParameters(TypedDict, total=False):
-    """Parameters of `feed-forward`."""
+class PeriodKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     period: LengthOfTime
     """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
@@ -307,6 +275,15 @@ class FeedForwardParameters(TypedDict, total=False):
     of s, ms, us, ns, min, h. Default: "15 s".
     """
 
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
+    Default: "0.2 W".
+    """
+
+
+class MostPowerKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
     most_power: Power
     """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
     """
@@ -317,10 +294,31 @@ class FeedForwardParameters(TypedDict, total=False):
     the cap must be kept by other means. Default: "lowest".
     """
 
-    tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0.2 W".
+
+class SettleKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
+    settle: LengthOfTime
+    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "2 s".
     """
+
+    efficiency: float
+    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
+
+    map: Sequence[Map]
+    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
+    """
+
+    maps: Sequence[Sequence[Map]]
+    """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
+
+    models: Sequence[int]
+    """For each tier the place of its map in `maps`, from 0. 0 to 31."""
+
+
+class FeedForwardParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
+    """Parameters of `feed-forward`."""
 
     margin_ratio: float
     """How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.
@@ -342,11 +340,6 @@ class FeedForwardParameters(TypedDict, total=False):
     The 99th percentile. Default: "mean".
     """
 
-    settle: LengthOfTime
-    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "2 s".
-    """
-
     learn: Literal["on", "off"]
     """Whether the map is corrected with measurements. `on`: It is; `off`: It is not. Default: "on".
     """
@@ -356,66 +349,15 @@ class FeedForwardParameters(TypedDict, total=False):
     us, ns, min, h. Default: "1800 s".
     """
 
-    efficiency: float
-    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
-
     tiers: Sequence[int]
     """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
 
-    map: Sequence[Map]
-    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
-    """
 
-    maps: Sequence[Sequence[Map]]
-    """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
-
-    models: Sequence[int]
-    """For each tier the place of its map in `maps`, from 0. 0 to 31."""
-
-
-class LearningParameters(TypedDict, total=False):
+class LearningParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """Parameters of `learning`."""
-
-    period: LengthOfTime
-    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
-    s".
-    """
-
-    stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "5 s".
-    """
-
-    lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "15 s".
-    """
-
-    most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
-    """
-
-    on_loss: Literal["lowest", "open"]
-    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
-    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
-    the cap must be kept by other means. Default: "lowest".
-    """
-
-    tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0.2 W".
-    """
 
     margin_ratio: float
     """How far below the cap the policy aims, as a part of the tolerance. 0 to 1. Default: 0.25."""
-
-    efficiency: float
-    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
-
-    settle: LengthOfTime
-    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "2 s".
-    """
 
     explore_after: LengthOfTime
     """Time after a wrong guess until a faster setting is guessed again; twice as long each time. 1
@@ -452,54 +394,9 @@ class LearningParameters(TypedDict, total=False):
     tier_caps_w: Sequence[float]
     """The most watts of each tier, as the meter would show them. 0.000000001 to 1000000000."""
 
-    map: Sequence[Map]
-    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
-    """
 
-    maps: Sequence[Sequence[Map]]
-    """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
-
-    models: Sequence[int]
-    """For each tier the place of its map in `maps`, from 0. 0 to 31."""
-
-
-class PcapAgileParameters(TypedDict, total=False):
-    """Parameters of `pcap-agile`."""
-
-    period: LengthOfTime
-    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
-    s".
-    """
-
-    stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "5 s".
-    """
-
-    lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "15 s".
-    """
-
-    most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
-    """
-
-    on_loss: Literal["lowest", "open"]
-    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
-    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
-    the cap must be kept by other means. Default: "lowest".
-    """
-
-    tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0.2 W".
-    """
-
-    mode: Literal["tail-latency", "throughput"]
-    """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
-    `tail-latency`: Short queues; `throughput`: Long queues. Default: "tail-latency".
-    """
+class NrRequestsKeys(TypedDict, total=False):
+    """Keys that several tables have."""
 
     nr_requests: Sequence[int]
     """Least and most places of the host's queue. 4 to 2048. 2 entries. Default: [4, 32]."""
@@ -513,6 +410,10 @@ class PcapAgileParameters(TypedDict, total=False):
     start_queue_depth: int
     """Depth of the drive's queue without a cap. 1 to 8. Default: 1."""
 
+
+class RaiseFactorKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
     raise_factor: float
     """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
 
@@ -536,38 +437,17 @@ class PcapAgileParameters(TypedDict, total=False):
     """
 
 
-class PcapBaseParameters(TypedDict, total=False):
+class PcapAgileParameters(PeriodKeys, MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=False):
+    """Parameters of `pcap-agile`."""
+
+    mode: Literal["tail-latency", "throughput"]
+    """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
+    `tail-latency`: Short queues; `throughput`: Long queues. Default: "tail-latency".
+    """
+
+
+class PcapBaseParameters(PeriodKeys, MostPowerKeys, RaiseFactorKeys, total=False):
     """Parameters of `pcap-base`."""
-
-    period: LengthOfTime
-    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
-    s".
-    """
-
-    stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "5 s".
-    """
-
-    lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "15 s".
-    """
-
-    most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
-    """
-
-    on_loss: Literal["lowest", "open"]
-    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
-    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
-    the cap must be kept by other means. Default: "lowest".
-    """
-
-    tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0.2 W".
-    """
 
     start_nr_requests: int
     """Places of the host's queue without a cap. 4 to 128. Default: 4."""
@@ -575,30 +455,8 @@ class PcapBaseParameters(TypedDict, total=False):
     start_queue_depth: int
     """Depth of the drive's queue without a cap. 1 to 32. Default: 1."""
 
-    raise_factor: float
-    """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
 
-    lower_factor: float
-    """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
-
-    host_queue_power: Power
-    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
-
-    drive_queue_power: Power
-    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
-
-    rounding: Literal["down", "nearest", "up"]
-    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
-    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
-    "down".
-    """
-
-
-class PcapSParameters(TypedDict, total=False):
+class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=False):
     """Parameters of `pcap-s`."""
 
     period: LengthOfTime
@@ -614,16 +472,6 @@ class PcapSParameters(TypedDict, total=False):
     lost_after: LengthOfTime
     """Time without a valid reading after which the meter counts as lost. 10 s to 3600 s. Unit: one
     of s, ms, us, ns, min, h. Default: "30 s".
-    """
-
-    most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
-    """
-
-    on_loss: Literal["lowest", "open"]
-    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
-    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
-    the cap must be kept by other means. Default: "lowest".
     """
 
     tolerance: Power
@@ -648,40 +496,6 @@ class PcapSParameters(TypedDict, total=False):
     rest: Literal["own", "unload", "standby"]
     """What a capped drive does while it has no work. `own`: Only what the drive's own timers say;
     `unload`: It unloads its heads; `standby`: It spins down. Default: "own".
-    """
-
-    nr_requests: Sequence[int]
-    """Least and most places of the host's queue. 4 to 2048. 2 entries. Default: [4, 32]."""
-
-    queue_depth: Sequence[int]
-    """Least and most depth of the drive's queue. 1 to 32. 2 entries. Default: [1, 8]."""
-
-    start_nr_requests: int
-    """Places of the host's queue without a cap. 4 to 32. Default: 4."""
-
-    start_queue_depth: int
-    """Depth of the drive's queue without a cap. 1 to 8. Default: 1."""
-
-    raise_factor: float
-    """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
-
-    lower_factor: float
-    """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
-
-    host_queue_power: Power
-    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
-
-    drive_queue_power: Power
-    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
-
-    rounding: Literal["down", "nearest", "up"]
-    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
-    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
-    "down".
     """
 
 

@@ -81,7 +81,22 @@ class SeekEnergy(TypedDict, total=False):
     """
 
 
-class PowerModes(TypedDict, total=False):
+class SpinUpTimeKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
+    spin_up_time: LengthOfTime
+    """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
+    min, h.
+    """
+
+    conditions: Condition
+    """The low-power conditions of an idle drive: when they are entered, and what they take."""
+
+    seek_energy: SeekEnergy
+    """The energy of a seek by its distance."""
+
+
+class PowerModes(SpinUpTimeKeys, total=False):
     """Parameters of `modes`."""
 
     model: Literal["modes"]
@@ -144,17 +159,6 @@ class PowerModes(TypedDict, total=False):
     spin_up: Power
     """Peak power while the spindle starts. 0 W to 100000 W. Unit: one of W, mW."""
 
-    spin_up_time: LengthOfTime
-    """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
-    min, h.
-    """
-
-    conditions: Condition
-    """The low-power conditions of an idle drive: when they are entered, and what they take."""
-
-    seek_energy: SeekEnergy
-    """The energy of a seek by its distance."""
-
 
 class Point(TypedDict, total=False):
     """A row with the shares of time, or the rate, of the work that it was measured under."""
@@ -189,7 +193,7 @@ class Point(TypedDict, total=False):
     """
 
 
-class PowerRails(TypedDict, total=False):
+class PowerRails(SpinUpTimeKeys, total=False):
     """Parameters of `rails`."""
 
     model: Required[Literal["rails"]]
@@ -234,11 +238,6 @@ class PowerRails(TypedDict, total=False):
     spin_up: Sequence[float]
     """Peak current while the spindle starts. 0 to 10000. 2 entries."""
 
-    spin_up_time: LengthOfTime
-    """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
-    min, h.
-    """
-
     read_ratio: float
     """Share of reads in the work for which power is wanted. 0 to 1. Default: 1.0."""
 
@@ -271,12 +270,6 @@ class PowerRails(TypedDict, total=False):
 
     measured_arms: int
     """Arm assemblies of the measured drive. 1 to 256. Default: 1."""
-
-    conditions: Condition
-    """The low-power conditions of an idle drive: when they are entered, and what they take."""
-
-    seek_energy: SeekEnergy
-    """The energy of a seek by its distance."""
 
 
 PowerModel: TypeAlias = PowerModes | PowerRails

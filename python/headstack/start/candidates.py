@@ -51,7 +51,7 @@ def of_today(named: Sequence[str] = ()) -> list[Mapping[str, Any]]:
 
     """
     if named:
-        return [_row(name) for name in named]
+        return [drives.row(name) for name in named]
     known = [row for row in drives.rows() if "error" not in row and row["year"] is not None]
     newest = max((row["year"] for row in known), default=0)
     recent = [r for r in known if r["year"] >= newest - _YEARS and not r["power_is_default"]]
@@ -66,19 +66,6 @@ def of_today(named: Sequence[str] = ()) -> list[Mapping[str, Any]]:
         if len(like) < _OF_A_KIND and not twin:
             chosen.append(row)
     return chosen
-
-
-def _row(name: str) -> Mapping[str, Any]:
-    file = drives.find(name)
-    info = drives.described(drives.load(name), file)
-    speed = 60.0 / info["rotation_s"]
-    return {
-        "name": name,
-        "capacity_bytes": info["capacity_bytes"],
-        "n_actuators": info["n_actuators"],
-        "average_seek_s": info["average_seek_s"],
-        "rotation_speed_rpm": speed,
-    }
 
 
 def random_iops(row: Mapping[str, Any]) -> float:

@@ -1,12 +1,12 @@
 """The commented experiment, as text."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headstack import _bridge, goal
+from headstack._toml import inline
 from headstack.start import candidates, fio
 from headstack.start.candidates import Candidate, Need
 
@@ -45,9 +45,9 @@ def from_trace(
     devices = [d["end_lba"] * 512 for d in info["devices"] if d["end_lba"]]
     rows = candidates.of_today(drives)
     need = Need(devices or [1], info["rate_per_s"] if info["duration_s"] else None)
-    workload = ["[workload]", f"trace = {_text(os.path.relpath(path, folder))}"]
+    workload = ["[workload]", f"trace = {inline(os.path.relpath(path, folder))}"]
     if format is not None:
-        workload.append(f"format = {_text(format)}")
+        workload.append(f"format = {inline(format)}")
     workload += _notes_on(info)
     return _whole(_about_trace(path, info), goal, workload, candidates.propose(need, rows))
 
@@ -76,14 +76,18 @@ def from_fio(
     read = fio.read(text, name, set or {})
     rows = candidates.of_today(drives)
     about = [f"The jobs of {name} on drives of today.", *read.notes]
-    workload = ["[workload]", f"name = {_text(Path(name).stem)}"]
+    workload = ["[workload]", f"name = {inline(Path(name).stem)}"]
     if read.warm_up is not None:
-        workload.append(f"warm_up = {_text(read.warm_up)}")
+        workload.append(f"warm_up = {inline(read.warm_up)}")
     if len(read.devices) > 1:
         blocks = [-(-size // 512) for size in read.devices]
         workload.append(f"device_blocks = {blocks}")
     for job in read.jobs:
-        workload += ["", "[[workload.jobs]]", *_pairs(job)]
+        workload += [
+            "",
+            "[[workload.jobs]]",
+            *(f"{key} = {inline(value)}" for key, value in job.items()),
+        ]
     found = candidates.propose(Need(read.devices, read.rate), rows)
     return _whole(about, goal, workload, found)
 
@@ -94,42 +98,21 @@ def _whole(
     if text is None:
         line = '# goal = "p99=20ms"   # what a system must reach: headstack docs goals'
     else:
-        line = f"goal = {_text(str(goal.parse(text)))}"
+        line = f"goal = {inline(str(goal.parse(text)))}"
     lines = [*(f"# {sentence}" for sentence in about), "", line, "", *workload]
     for one in found:
         lines += ["", *([f"# {one.why}"] if one.why else []), "[[system]]"]
-        lines.append(f"name = {_text(one.name)}")
-        lines.append(f"drive = {_text(one.drive)}")
+        lines.append(f"name = {inline(one.name)}")
+        lines.append(f"drive = {inline(one.drive)}")
         if one.n_drives > 1:
             lines.append(f"count = {one.n_drives}")
-        lines.append(f"organisation = {_text(one.organisation)}")
+        lines.append(f"organisation = {inline(one.organisation)}")
     lines += [
         "",
         '# More to try: queue_depth = 8, scheduler = "fcfs", cache = { write_back = false },',
         '# organisation = "raid5"; see headstack docs systems.',
     ]
     return "\n".join(lines) + "\n"
-
-
-def _text(value: str) -> str:
-    # A JSON string is one of TOML, if its characters beyond ASCII are left as they are.
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(_pairs(value)) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return repr(value)
-
-
-def _pairs(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_value(value)}" for key, value in table.items()]
 
 
 def _about_trace(path: Path, info: Mapping[str, Any]) -> list[str]:

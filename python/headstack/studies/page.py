@@ -4,7 +4,7 @@ import hashlib
 import html
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +142,6 @@ def _cell(text: str, kind: str = "wrap") -> str:
     return f'<td class="{kind}">{html.escape(text)}</td>'
 
 
-def _verdict(verdict: str) -> str:
-    return f'<td class="text {verdict}">{verdict}</td>'
-
-
 def _kind(part: Mapping[str, Any]) -> str:
     return "" if part["kind"] == "result" else part["kind"]
 
@@ -177,36 +173,28 @@ def _ordered(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(parts, key=lambda p: not p["counts"])
 
 
+#: Columns of the table of a claim's parts: heading, class of its cells, and text.
+_PARTS: tuple[tuple[str, str, Callable[[Mapping[str, Any]], str]], ...] = (
+    ("compared", "wrap", lambda part: part["what"]),
+    ("paper", "wrap", _paper),
+    ("ours", "wrap", lambda part: part["ours"]),
+    ("deviation", "number", lambda part: _percent(part["deviation"])),
+    ("verdict", "text", lambda part: part["verdict"]),
+    ("kind", "text", _kind),
+    ("note", "wrap", _note),
+    ("would also pass if", "wrap", _also),
+)
+
+
 def _parts(claim: Mapping[str, Any]) -> str:
     if not claim["parts"]:
         return ""
     rows = []
     for part in _ordered(claim["parts"]):
-        rows.append(
-            "<tr>"
-            + _cell(part["what"])
-            + _cell(_paper(part))
-            + _cell(part["ours"])
-            + _cell(_percent(part["deviation"]), "number")
-            + _verdict(part["verdict"])
-            + _cell(_kind(part), "kind")
-            + _cell(_note(part))
-            + _cell(_also(part))
-            + "</tr>"
-        )
-    heads = "".join(
-        f'<th scope="col" class="{kind}">{title}</th>'
-        for title, kind in (
-            ("compared", "wrap"),
-            ("paper", "wrap"),
-            ("ours", "wrap"),
-            ("deviation", "number"),
-            ("verdict", "text"),
-            ("kind", "text"),
-            ("note", "wrap"),
-            ("would also pass if", "wrap"),
-        )
-    )
+        own = {"verdict": f"text {part['verdict']}", "kind": "kind"}
+        cells = (_cell(of(part), own.get(title, kind)) for title, kind, of in _PARTS)
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind, _ in _PARTS)
     return (
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
@@ -244,7 +232,7 @@ def to_html(document: Mapping[str, Any], paper: Paper, study: Study) -> str:
     for claim in document["claims"]:
         body.append(
             f'<tr><td class="text"><a href="#{claim["id"]}">{claim["id"]}</a></td>'
-            + _verdict(claim["verdict"])
+            + _cell(claim["verdict"], f"text {claim['verdict']}")
             + _cell(claim["readings"], "text")
             + _cell(claim["what"])
             + _cell(claim["reason"])
@@ -308,14 +296,10 @@ def to_markdown(document: Mapping[str, Any], paper: Paper) -> str:
         for heading, text in _context(claim):
             lines += [f"{heading}: {text}", ""]
         if claim["parts"]:
-            heads = (
-                "compared | paper | ours | deviation | verdict | kind | note | would also pass if"
-            )
-            lines += [f"| {heads} |", "|---" * 8 + "|"]
-        for p in _ordered(claim["parts"]):
-            told = (p["what"], _paper(p), p["ours"], _percent(p["deviation"]), p["verdict"])
-            cells = (*told, _kind(p), _note(p), _also(p))
-            lines.append("| " + " | ".join(_line(c) for c in cells) + " |")
+            lines.append(f"| {' | '.join(title for title, _, _ in _PARTS)} |")
+            lines.append("|---" * len(_PARTS) + "|")
+        for part in _ordered(claim["parts"]):
+            lines.append(f"| {' | '.join(_line(of(part)) for _, _, of in _PARTS)} |")
         lines += ["", *(f"![{_stem(f)}]({f})" for f in claim["figures"])]
         for table in claim["tables"]:
             lines += _table_lines(table)

@@ -395,32 +395,26 @@ def number(
     form: str = "{:.3g}",
     *,
     rule: Rule = Rule.NUMBER,
-    kind: Kind = Kind.RESULT,
-    note: str = "",
-    workload: str = "",
-    tolerance: Tolerance | None = None,
     half: tuple[float, float] | None = None,
+    **more: Any,
 ) -> Part:
     """Return a part for a number of the paper; `form` writes it with its unit.
 
     `rule` is one of those for numbers: `NUMBER`, `PRINTED`, or `POINTS` for values in per cent;
-    `tolerance` takes the place of the rule's; `half` is half of a confidence interval.
+    `half` and `more` are further attributes of the part.
     """
-    bar = _bar(form, half[0] if half else 0.0)
+    shown = form.format(ours)
     part = Part(
         what,
         form.format(paper),
-        form.format(ours) + bar,
+        shown + _bar(form, half[0] if half else 0.0),
         Verdict.NOT_RUN,
-        kind,
-        rule,
-        {"ours": ours, "paper": paper},
-        form.format(ours),
-        (ours - paper) / paper if paper else None,
-        note,
-        workload,
+        rule=rule,
+        values={"ours": ours, "paper": paper},
+        brief=shown,
+        deviation=(ours - paper) / paper if paper else None,
         half=half,
-        tolerance=tolerance,
+        **more,
     )
     return _judged(part, ours, paper)
 
@@ -437,11 +431,8 @@ def relation(
     reference: tuple[str, float],
     form: str = "{:.3g}",
     *,
-    kind: Kind = Kind.RESULT,
-    note: str = "",
-    workload: str = "",
-    tolerance: Tolerance | None = None,
     half: tuple[float, float] | None = None,
+    **more: Any,
 ) -> Part:
     """Return a part for a relation between two numbers of ours.
 
@@ -452,11 +443,8 @@ def relation(
         rule: the meaning of the words.
         reference: name and value of the number to compare with.
         form: writes either number with its unit.
-        kind: origin of the values.
-        note: a remark on these values for readers.
-        workload: the workload of the run.
-        tolerance: a tolerance other than the rule's.
         half: half of the confidence intervals of both numbers.
+        more: further attributes of the part.
 
     """
     (a_name, a), (b_name, b) = ours, reference
@@ -468,14 +456,11 @@ def relation(
         paper if str(rule) in paper else f"{paper} ({rule})",
         f"{text} ({factor})" if factor else text,
         Verdict.NOT_RUN,
-        kind,
-        rule,
-        {a_name: a, b_name: b},
-        factor or form.format(a),
-        note=note,
-        workload=workload,
+        rule=rule,
+        values={a_name: a, b_name: b},
+        brief=factor or form.format(a),
         half=half,
-        tolerance=tolerance,
+        **more,
     )
     return _judged(part, a, b)
 

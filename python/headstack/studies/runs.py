@@ -5,7 +5,6 @@ on. So an interrupted study continues where it stopped, and after a change of a 
 simulator, a run is repeated.
 """
 
-import hashlib
 import json
 import os
 import tempfile
@@ -18,10 +17,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from headstack import _core, api, drives
+from headstack import api, drives, outputs
 from headstack.errors import ConfigError
+from headstack.plain import plain
 from headstack.schema import System, Workload
 from headstack.schema.system import SystemDrive
+from headstack.sweeps import worker
 
 #: Called with the name of the run, the requests done and their total, if known.
 Report = Callable[[str, int, int | None], None]
@@ -65,7 +66,7 @@ class Run:
             "system": {k: v for k, v in self.system.items() if k != "name"},
             "rotation": self.rotation,
             "seed": self.seed,
-            "core": _core_digest(),
+            "core": worker.identity(),
         }
         if self.interval:
             parts["interval"] = self.interval
@@ -74,10 +75,8 @@ class Run:
             parts["drive"] = named[0] if len(named) == 1 else named
         trace = self.workload.get("trace")
         if isinstance(trace, str):
-            stat = os.stat(trace)
-            parts["trace"] = [stat.st_size, stat.st_mtime_ns]
-        text = json.dumps(parts, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+            parts["trace"] = _content(trace, os.stat(trace).st_mtime_ns)
+        return worker.hash_of(plain(parts))
 
 
 def _drive_text(system: System | SystemDrive) -> str | None:
@@ -87,9 +86,9 @@ def _drive_text(system: System | SystemDrive) -> str | None:
 
 
 @cache
-def _core_digest() -> str:
-    """Return a hash of the core library, because its version does not change between builds."""
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+def _content(path: str, _: int) -> str:
+    """Return the hash of a file, computed once for each time of its modification."""
+    return outputs.sha256(Path(path))
 
 
 @dataclass

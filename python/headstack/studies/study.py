@@ -10,7 +10,7 @@ and the verdict is that over all readings.
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -332,10 +332,7 @@ def _row(claim: Claim, outcome: Outcome, study: Study, asked: bool) -> dict[str,
         "choices": choices,
         "parts": [p.document() for p in parts],
         "figures": [study.path(f) for f in outcome.figures],
-        "tables": [
-            {"title": t.title, "headings": list(t.headings), "rows": [list(r) for r in t.rows]}
-            for t in tables
-        ],
+        "tables": [asdict(t) for t in tables],
     }
 
 
@@ -402,15 +399,7 @@ def _comparison(paper: Paper, seeds: int) -> Comparison | None:
 
 def _compared(compared: Comparison, study: Study, seeds: Sequence[int]) -> dict[str, Any]:
     rows, table = compared.judge(study, seeds)
-    return {
-        "seeds": list(seeds),
-        "rows": rows,
-        "table": {
-            "title": table.title,
-            "headings": list(table.headings),
-            "rows": [list(r) for r in table.rows],
-        },
-    }
+    return {"seeds": list(seeds), "rows": rows, "table": asdict(table)}
 
 
 def _document(

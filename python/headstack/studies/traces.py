@@ -5,13 +5,13 @@ The folder is ``$HEADSTACK_TRACES``, or ``traces`` in the working directory, or 
 which trace was used and how it was found.
 """
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headstack import outputs
 from headstack.errors import ConfigError
 from headstack.suggest import listed, need_one_of
 
@@ -24,9 +24,6 @@ SHARED_TRACES = Path("data") / "traces"
 
 #: The folder in the working directory, used if the variable is not set.
 FOLDER = "traces"
-
-#: Bytes that are hashed at once.
-PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,11 @@ class Found:
 
     def document(self) -> dict[str, Any]:
         """Return path, origin, size and hash for the results."""
-        digest = hashlib.sha256()
-        with self.path.open("rb") as file:
-            while piece := file.read(PIECE):
-                digest.update(piece)
         return {
             "path": str(self.path),
             "found_by": self.by,
             "size_bytes": self.path.stat().st_size,
-            "sha256": digest.hexdigest(),
+            "sha256": outputs.sha256(self.path),
         }
 
 

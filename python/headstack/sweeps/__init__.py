@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int | None], None]
 
 
+@dataclass(repr=False)
 class Swept:
     """The results of a sweep.
 
@@ -38,13 +40,10 @@ class Swept:
 
     """
 
-    def __init__(
-        self, sweep: Sweep, rows: list[dict[str, Any]], folder: Path | None, n_computed: int
-    ) -> None:
-        self.sweep = sweep
-        self.rows = rows
-        self.folder = folder
-        self.n_computed = n_computed
+    sweep: Sweep
+    rows: list[dict[str, Any]]
+    folder: Path | None
+    n_computed: int
 
     def __repr__(self) -> str:
         n_points, n_seeds = len(self.sweep.points), len(self.sweep.seeds)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headstack.errors import ConfigError
-from headstack.plain import plain, shown
+from headstack.plain import plain, shown, whole
 from headstack.suggest import need_one_of
 
 #: Most runs of a sweep, seeds included.
@@ -190,10 +190,9 @@ def read_range(given: Mapping[str, Any], where: str) -> Range:
     if low == high:
         raise ConfigError(f"{where}.to: got {high:g}, need another number than {where}.from")
     steps = given.get("steps")
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 2):
-        raise ConfigError(f"{where}.steps: got {shown(steps)}, need a whole number, 2 or more")
-    whole = all(isinstance(given[k], int) for k in ("from", "to"))
-    return Range(low, high, unit, scale == "log", whole, steps)
+    steps = None if steps is None else whole(steps, f"{where}.steps", 2)
+    integers = all(isinstance(given[k], int) for k in ("from", "to"))
+    return Range(low, high, unit, scale == "log", integers, steps)
 
 
 def read_axis(given: object, where: str) -> Axis:
@@ -264,15 +263,10 @@ def read_sample(given: object, where: str = "sample") -> Sample:
     method = given.get("method", "latin-hypercube")
     if method not in METHODS[1:]:
         raise ConfigError(need_one_of(f"{where}.method", str(method), METHODS[1:]))
-    numbers = {}
-    for key, least in (("n", 1), ("seed", 0)):
-        number = plain(given.get(key, 0), f"{where}.{key}")
-        if not isinstance(number, int) or isinstance(number, bool) or number < least:
-            raise ConfigError(
-                f"{where}.{key}: got {shown(number)}, need a whole number, {least} or more"
-            )
-        numbers[key] = number
-    return Sample(method, numbers["n"], numbers["seed"])
+    n, seed = (
+        whole(given.get(key, 0), f"{where}.{key}", least) for key, least in (("n", 1), ("seed", 0))
+    )
+    return Sample(method, n, seed)
 
 
 def _count(axes: Sequence[Axis], wheres: Sequence[str]) -> list[int]:

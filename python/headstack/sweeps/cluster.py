@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from headstack import drives, outputs
 from headstack.errors import ConfigError, HeadstackError, TraceError
-from headstack.sweeps import worker
+from headstack.sweeps import plan, worker
 
 #: Most bytes of inputs that are sent to workers; larger ones must be on a path that all can read.
 MOST_SENT = 256 << 20
@@ -90,23 +90,17 @@ def _document(base: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: it is a DiskSim file, which workers cannot be sent.
 
     """
-    file, text = base.get("file"), base.get("text")
-    if file is not None and text is None:
-        if Path(file).suffix != ".toml":
-            raise ConfigError(
-                f"{file}: got a DiskSim file, which is not supported with --dask, need an "
-                "experiment in TOML; hint: headstack convert"
-            )
-        return drives.read_toml(file)
-    if file is None:
-        found: dict[str, Any] = json.loads(text or "{}")
-        return found
-    import tomllib
-
+    file = base.get("file")
     try:
-        return tomllib.loads(text or "")
+        found = plan.tables(base)
     except ValueError as e:
         raise ConfigError(f"{file}: got no TOML ({e}), need an experiment") from None
+    if found is None:
+        raise ConfigError(
+            f"{file}: got a DiskSim file, which is not supported with --dask, need an "
+            "experiment in TOML; hint: headstack convert"
+        )
+    return found
 
 
 def named_files(value: object, key: str = "") -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ values = [1, 8, 32]
 """
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,29 +132,29 @@ def make(
 
 def _own_seed(base: Mapping[str, Any]) -> int | None:
     """Return the seed that the experiment names, if it is known without opening it."""
-    file, text = base.get("file"), base.get("text")
-    if file is not None and text is None:
-        if Path(file).suffix != ".toml":
-            return None
-        document = drives.read_toml(file)
-    elif text is not None:
-        try:
-            document = _parsed(text, toml=file is not None)
-        except ValueError:
-            return None  # the core reports the error with its place
-    else:
-        return None
-    run = document.get("run") if isinstance(document, dict) else None
+    try:
+        run = (tables(base) or {}).get("run")
+    except ValueError:
+        return None  # the core reports the error with its place
     seed = run.get("seed") if isinstance(run, dict) else None
     return seed if isinstance(seed, int) else None
 
 
-def _parsed(text: str, *, toml: bool) -> Any:
-    if not toml:
-        return json.loads(text)
-    import tomllib
+def tables(base: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the tables of an experiment; None of a DiskSim file.
 
-    return tomllib.loads(text)
+    Raises:
+        ConfigError: its file cannot be used.
+        ValueError: its text is not TOML, or without a file not JSON.
+
+    """
+    file, text = base.get("file"), base.get("text")
+    if text is not None:
+        found = json.loads(text) if file is None else tomllib.loads(text)
+        return found if isinstance(found, dict) else {}
+    if file is not None:
+        return drives.read_toml(file) if Path(file).suffix == ".toml" else None
+    return {}
 
 
 def read(path: str | Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future
 from typing import Any, Protocol
 
 from headstack.errors import ConfigError, HeadstackError
-from headstack.plain import plain, shown
+from headstack.plain import shown, whole
 from headstack.sweeps import store as stores
 from headstack.sweeps import worker
 from headstack.sweeps.axes import Point
@@ -41,8 +41,8 @@ def check_jobs(jobs: object) -> None:
         ConfigError: it is no whole number, 1 or more.
 
     """
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise ConfigError(f"jobs: got {shown(plain(jobs))}, need a whole number, 1 or more")
+    if jobs is not None:
+        whole(jobs, "jobs", 1)
 
 
 def keys(sweep: Sweep) -> list[str]:

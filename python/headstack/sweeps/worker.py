@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headstack import __version__, _bridge, _core, drives
+from headstack import __version__, _bridge, _core
 from headstack.errors import ConfigError, HeadstackError, TraceError
 from headstack.frames import flat
 
@@ -103,19 +103,7 @@ def _document(
     base: Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None
 ) -> dict[str, Any]:
     """Return the result document of a run; with `log` its requests are written to that folder."""
-    document: dict[str, Any] = _bridge.call(
-        "run",
-        base.get("file"),
-        base.get("text"),
-        json.dumps(overrides),
-        [str(d) for d in drives.drive_dirs()],
-        1,
-        None if log is None else str(log),
-        log is not None,
-        None,
-        bool(base.get("sources_anywhere", False)),
-        {name: Path(p) for name, p in (base.get("places") or {}).items()},
-    )
+    document = _bridge.run(base, overrides, 1, log, log is not None)
     if document.get("partial"):
         raise HeadstackError("sweep: got an interrupted run, need it whole")
     return document

@@ -7,12 +7,9 @@ which track. `record` gets them; `to_html` makes the page; `write` does both.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 from markupsafe import Markup
 
 from headstack import _bridge, drives
@@ -119,22 +116,6 @@ def _ns(given: str | float, key: str) -> int:
     return round(seconds * 1e9)
 
 
-@cache
-def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("headstack.view"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _asset(package: str, name: str) -> str:
-    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
-
-
 def _colours() -> str:
     """Return the style rules with the colours of parts of time, light and dark."""
     from headstack.plots import look
@@ -166,9 +147,11 @@ def to_html(
         "length_ns": first["until_ns"] - first["from_ns"],
         "drives": shown,
     }
+    from headstack import report
+
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        _templates()
+        report.templates(__name__)
         .get_template("view.html")
         .render(
             title=title or " and ".join(str(r["system"]) for r in records),
@@ -177,12 +160,8 @@ def to_html(
             workload=first["workload"],
             begin_s=first["from_ns"] / 1e9,
             length_ms=data["length_ns"] / 1e6,
-            css=Markup(
-                _asset("headstack.report", "page.css")
-                + _colours()
-                + _asset("headstack.view", "view.css")
-            ),
-            script=Markup(_asset("headstack.view", "view.js")),
+            css=Markup(report.asset("page.css") + _colours() + report.asset("view.css", __name__)),
+            script=Markup(report.asset("view.js", __name__)),
         )
     )
 

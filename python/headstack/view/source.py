@@ -1,6 +1,5 @@
 """The run that is shown: an experiment file, or the experiment that a result holds."""
 
-import hashlib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headstack import _bridge
+from headstack import _bridge, outputs
 from headstack.errors import ConfigError
 from headstack.suggest import need_one_of
 
@@ -51,11 +50,15 @@ class Source:
         """Return the number of a workload, by name or number; the first one by default."""
         return 0 if given is None else _number("workload", given, self.names[1])
 
+    def _ran(self, system: int, workload: int) -> Mapping[str, Any]:
+        """Return the result of a system on a workload; nothing if there is none."""
+        listed = (self.document or {}).get("systems") or []
+        i = system * len(self.names[1]) + workload
+        return listed[i] if i < len(listed) else {}
+
     def busiest(self, system: int, workload: int) -> int:
         """Return when most requests were in a system, in nanoseconds; 0 without a result."""
-        systems = (self.document or {}).get("systems") or []
-        i = system * len(self.names[1]) + workload
-        series = (systems[i].get("series") or {}) if i < len(systems) else {}
+        series = self._ran(system, workload).get("series") or {}
         depth, times = series.get("queue_depth") or [], series.get("t_s") or []
         if not depth or len(depth) != len(times):
             return 0
@@ -64,11 +67,9 @@ class Source:
 
     def end(self, systems: Sequence[int], workload: int) -> float:
         """Return when the last request of these systems has completed, in s; infinite: unknown."""
-        listed = (self.document or {}).get("systems") or []
         found = []
         for system in systems:
-            i = system * len(self.names[1]) + workload
-            one = listed[i] if i < len(listed) else {}
+            one = self._ran(system, workload)
             times = (one.get("series") or {}).get("t_s")
             # What is known of an interrupted run ends before the run does.
             if not times or one.get("partial"):
@@ -173,6 +174,5 @@ def _check(path: Path, given: Mapping[str, Any]) -> None:
     if given.get("bytes") is not None and path.stat().st_size != given["bytes"]:
         got = f"{path.stat().st_size} bytes"
         raise ConfigError(f"{path}: got {got}, need the {given['bytes']} that the run read")
-    with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-            raise ConfigError(f"{path}: got other bytes than the run read, need the same")
+    if outputs.sha256(path) != sha256:
+        raise ConfigError(f"{path}: got other bytes than the run read, need the same")

@@ -277,7 +277,7 @@ def test_the_same_result_gives_the_same_page(document):
 
 def test_the_viewer_is_kept_and_a_changed_one_is_made_again(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(report.vl_convert, "javascript_bundle", lambda: made.append(0) or "code")
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: made.append(0) or "code")
     monkeypatch.setattr(report, "_viewer", report._viewer.__wrapped__)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert [report._viewer(), report._viewer()] == ["code"] * 2

@@ -1,5 +1,6 @@
 """Tests of `headstack.studies.rules`, which all papers share, and of traces and choices."""
 
+import os
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -237,6 +238,17 @@ def test_systems_that_differ_by_name_alone_are_simulated_once(tmp_path):
     assert (one.pop("name"), two.pop("name")) == ("one", "two")
     assert one == two
     assert found.store.simulated == 1
+
+
+def test_a_run_on_a_trace_is_known_by_its_contents(tmp_path):
+    trace = tmp_path / "a.csv"
+    keys = []
+    for seconds, text in ((1, "time_s"), (2, "time_s"), (3, "time_x")):
+        trace.write_text(text)
+        os.utime(trace, (seconds, seconds))
+        keys.append(Run({"trace": str(trace)}, {"drive": "barracuda-es-750"}).key())
+    assert keys[0] == keys[1]
+    assert keys[1] != keys[2]
 
 
 def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """The drives themselves: history, taxonomy, faults, cost and freeblock scheduling."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headstack import _bridge, drives
+from headstack import drives
 from headstack.errors import ConfigError
 from headstack.schema import System, Workload
 from headstack.schema.parallelism import Fault
@@ -96,9 +95,7 @@ def history(study: Study) -> dict[str, pd.DataFrame]:
 
 def described(file: str, **changes: Any) -> dict[str, Any]:
     """Return the core's description of a drive file with some keys changed."""
-    spec = {**drives.load(file), **changes}
-    info: dict[str, Any] = _bridge.call("drive_info", json.dumps(spec))
-    return info
+    return drives.described({**drives.load(file), **changes}, file)
 
 
 def _sustained(file: str, info: Mapping[str, Any]) -> float:

@@ -269,16 +269,9 @@ def compare(study: Study, experiment: Experiment, seeds: Sequence[int]) -> list[
     for reference, other in experiment.pairs:
         values = {}
         for title, value, _ in VALUES:
-            pairs = [
-                (a, b)
-                for a, b in zip(
-                    map(value, found[reference[0]]), map(value, found[other[0]]), strict=True
-                )
-                if a is not None and b is not None
-            ]
-            if not pairs:
+            before, after = paired.known(*(map(value, found[p[0]]) for p in (reference, other)))
+            if not before:
                 continue
-            before, after = [a for a, _ in pairs], [b for _, b in pairs]
             change, half = paired.difference(before, after)
             values[title] = {
                 "reference": paired.interval(before)[0],
