@@ -140,7 +140,7 @@ struct Counts {
 }
 
 /// A host queue for each unit of the layer below.
-struct HostQueue {
+pub struct HostQueue {
     members: Vec<u64>,
     queues: Vec<Queue>,
     groups: Slab<Group>,
@@ -629,22 +629,34 @@ impl Layer for HostQueue {
         all.add_ns("waited_in_elevator", c.in_elevator_ns);
     }
 
-    fn queue_sizes(&self) -> Option<(u32, u32)> {
+    fn host_queue(&self) -> Option<&HostQueue> {
+        Some(self)
+    }
+}
+
+/// What a host sees of it. Its queues are alike.
+impl HostQueue {
+    /// Places and depth.
+    pub fn sizes(&self) -> Option<(u32, u32)> {
         let queue = self.queues.first()?;
         Some((queue.places.limit(), queue.depth))
     }
 
-    fn is_draining(&self) -> bool {
+    /// Whether it admits nothing until its requests have ended, because a change of its places or of its elevator waits for
+    /// that.
+    pub fn is_draining(&self) -> bool {
         self.queues.iter().any(|q| q.places.is_frozen())
     }
 
-    fn read_expire(&self) -> Option<Span> {
+    /// Time from a read's arrival to its deadline; `None` of elevators without deadlines.
+    pub fn read_expire(&self) -> Option<Span> {
         let queue = self.queues.first()?;
         let elevator = queue.successor.as_ref().unwrap_or(&queue.elevator);
         elevator.read_expire()
     }
 
-    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
-        Some((&self.elevator, self.elevators.names().collect()))
+    /// Its elevator, and the names of all that it can have.
+    pub fn elevators(&self) -> (&str, Vec<&str>) {
+        (&self.elevator, self.elevators.names().collect())
     }
 }

@@ -37,7 +37,7 @@ impl Tree {
     pub fn weak(&self, unit: usize, blocks: Range<u64>) -> Option<u64> {
         let mut at = self.units.get(unit).copied();
         while let Some(here) = at {
-            let found = self.nodes[here.node as usize].weak(here.unit, blocks.clone());
+            let found = self.nodes[here.node as usize].fault().and_then(|f| f.weak(here.unit, blocks.clone()));
             if found.is_some() {
                 return found;
             }
@@ -49,22 +49,22 @@ impl Tree {
     /// The drive to which requests to a unit come as they are, if they do.
     pub fn drive_of(&self, unit: usize) -> Option<&Drive> {
         let node = self.drive_node(unit)?;
-        self.nodes[node].drive()?.modelled()
+        self.nodes[node].drive().map(|layer| &layer.drive)
     }
 
     /// The same, to change it.
     pub fn drive_of_mut(&mut self, unit: usize) -> Option<&mut Drive> {
         let node = self.drive_node(unit)?;
-        self.nodes[node].drive_mut()?.modelled_mut()
+        self.nodes[node].drive_mut().map(|layer| &mut layer.drive)
     }
 
-    /// Puts another drive in the place of that one, at `now`; see [`DriveNode::exchange`](super::DriveNode::exchange).
+    /// Puts another drive in the place of that one, at `now`; see [`DriveLayer::exchange`](super::DriveLayer::exchange).
     pub fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
         let Some(node) = self.drive_node(unit) else {
             return false;
         };
         let own = self.nodes[node].drive_mut();
-        let is_done = own.is_some_and(|own| own.exchange(now, drive));
+        let is_done = own.map(|own| own.exchange(now, drive)).is_some();
         self.note(node as u32);
         is_done
     }
@@ -114,7 +114,7 @@ impl Tree {
         below.filter_map(|n| Some(n.drive()?.facts().number)).collect()
     }
 
-    /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of a unit of the roots. False if a layer divides requests.
+    /// As [`DriveLayer::unwritten`](crate::layer::DriveLayer::unwritten), of a unit of the roots. False if a layer divides requests.
     pub fn unwritten(&self, unit: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
         let mut at = self.units.get(unit).copied();
         while let Some(here) = at {
