@@ -11,7 +11,7 @@ use headstack_block::member::Member;
 use headstack_block::organisation::{Organisation, VOLUMES};
 use headstack_drive::spec::Params;
 use headstack_drive::{Drive, DriveSpec};
-use headstack_schema::{did_you_mean, read_table, SpecError};
+use headstack_schema::{read_table, unknown_keys, SpecError};
 use headstack_sim::change::{self, Planned};
 use headstack_sim::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_trace::Requests;
@@ -126,11 +126,7 @@ impl System {
     }
 
     fn kind(&self, table: &Params) -> Result<System, SpecError> {
-        if let Some(key) = table.keys().find(|k| !PER_ENTRY.contains(&k.as_str())) {
-            let hint = did_you_mean(key, PER_ENTRY);
-            let need = format!("one of {}{hint}", PER_ENTRY.join(", "));
-            return Err(SpecError::new("", format!("key {key:?}"), need).about_key(key));
-        }
+        unknown_keys(table, &[], &PER_ENTRY)?;
         let own: System = read_table(table)?;
         if own.drive.is_null() {
             return Err(SpecError::new("drive", "nothing", "a value"));
