@@ -241,7 +241,7 @@ impl LiveSystem {
         while self.change_due() <= now {
             let change = &self.changes[self.n_changed];
             // Each was tried on a system like this one.
-            let _ = self.tree.change(now, change.target(), change.setting());
+            let _ = self.tree.change(now, &change.target, &change.setting);
             self.n_changed += 1;
         }
     }
@@ -254,9 +254,9 @@ impl LiveSystem {
         self.n_by_hand = before.n_by_hand + 1;
         self.n_changed = before.n_changed.min(self.changes.len());
         for change in &self.changes[..self.n_changed] {
-            if !matches!(change.setting(), Setting::Drive(PowerCondition(_))) {
+            if !matches!(&change.setting, Setting::Drive(PowerCondition(_))) {
                 // Each was tried on a system like this one.
-                let _ = self.tree.change(now, change.target(), change.setting());
+                let _ = self.tree.change(now, &change.target, &change.setting);
             }
         }
     }
@@ -272,7 +272,7 @@ impl LiveSystem {
         let planned = plan(only, self.n_drives, &self.layers, "").map_err(alone)?;
         self.n_by_hand += 1;
         planned.iter().try_for_each(|p| {
-            let applied = self.tree.change(now, p.target(), p.setting());
+            let applied = self.tree.change(now, &p.target, &p.setting);
             applied.map_err(|e| alone(p.located(e)))
         })
     }
