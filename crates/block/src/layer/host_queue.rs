@@ -18,21 +18,6 @@
 //! Flushes and write-through requests also take a place, and are dispatched before the requests in the elevator. One flush
 //! is on its way at a time; those that come meanwhile are carried out by one flush after it (`flush.rs`).
 //!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges`, `bfq` | `mq-deadline` |
-//! | `elevator_parameters` | a table, as the elevator's file documents | none |
-//! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
-//! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
-//! | `depth` | requests at the lower layer at once | 32 |
-//! | `wake_time` | from the moment when a process is woken until it submits again, 0 to 1 s | 50 us |
-//! | `retake` | `blk-mq`: share of the places promised to a woken process that one which comes earlier takes, 0 to 1 | 0.3 |
-//! | `completion_time` | from the end of a request at the device until the host notices it, 0 to 1 s | 0 s |
-//! | `sync_writes` | plain writes count as sync, as with direct input and output | `false` |
-//! | `merge`, `front_merges` | whether requests are merged at all; whether also in front of waiting ones | `true` |
-//! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
-//! | `max_segments` | most submitted requests in a merged one | 128 |
-//!
 //! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `merged_flushes`, `dispatched`, `blocked` (requests that
 //! waited for a place), `most_admitted`; times `blocked` and `waited_in_elevator`.
 //! # Source
