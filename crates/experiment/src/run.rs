@@ -133,9 +133,20 @@ pub(crate) fn simulate_all(
             *slot = Some(result);
         }
     };
-    let hash = || trace_files(experiment, &options.progress, &failed);
-    let hashes = std::thread::scope(|scope| {
-        // Hashing runs beside the simulation, which reads the same files.
+    let hashes = on_threads(threads, work, || trace_files(experiment, &options.progress, &failed));
+    let mut systems = Vec::with_capacity(jobs.len());
+    for slot in slots {
+        // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
+        if let Ok(Some(result)) = slot.into_inner() {
+            systems.push(result?);
+        }
+    }
+    Ok((systems, hashes))
+}
+
+/// Works on so many threads, and hashes beside that, because the simulation reads the same files.
+fn on_threads(threads: usize, work: impl Fn() + Copy + Send, hash: impl Fn() -> Hashes + Copy + Send) -> Hashes {
+    std::thread::scope(|scope| {
         let hashing = Builder::new().spawn_scoped(scope, hash);
         for _ in 1..threads {
             // If no more threads can be started, the run continues with those it has.
@@ -148,15 +159,7 @@ pub(crate) fn simulate_all(
             Ok(hashing) => hashing.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(_) => hash(),
         }
-    });
-    let mut systems = Vec::with_capacity(jobs.len());
-    for slot in slots {
-        // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
-        if let Ok(Some(result)) = slot.into_inner() {
-            systems.push(result?);
-        }
-    }
-    Ok((systems, hashes))
+    })
 }
 
 /// An error of an experiment, with the keys that were set and the place in its file.
