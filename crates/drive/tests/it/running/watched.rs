@@ -88,7 +88,11 @@ fn a_drive_that_is_watched_does_the_same() {
         let heard = heard.lock().expect("no panic");
         assert!(heard.submitted.iter().copied().eq(0..200), "seed {seed}");
         let known: Vec<u64> = want.iter().map(|c| c.id).collect();
-        assert!(heard.completed.len() > 20 && known.starts_with(&heard.completed), "seed {seed}: {:?}", heard.completed);
+        assert!(
+            heard.completed.len() > 20 && known.starts_with(&heard.completed),
+            "seed {seed}: {:?}",
+            heard.completed
+        );
         assert_eq!(heard.restarts.len(), 1, "seed {seed}");
         assert!(heard.looks.iter().copied().eq((0..573).map(|i| Time(i * 700_000))), "seed {seed}");
     }

@@ -28,8 +28,8 @@ fn window(folder: &Path) -> String {
     (0..experiment.system.len()).map(of).collect()
 }
 
-/// The digest of the results of all systems, of a window and of the files in `folder`.
-fn digest(folder: &Path) -> u64 {
+/// The digests of the results of all systems and of the files in `folder`, and of windows.
+fn digests(folder: &Path) -> String {
     let out = &folder.join("threads-1");
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(out).expect("a folder") {
@@ -38,7 +38,6 @@ fn digest(folder: &Path) -> u64 {
         files.insert(path.file_name().map(|n| n.to_os_string()), bytes);
     }
     let mut hasher = DefaultHasher::new();
-    hasher.write(window(folder).replace(&folder.display().to_string(), "").as_bytes());
     for (name, bytes) in files {
         match name.as_ref().is_some_and(|n| n == "result.json") {
             // The rest names files and versions.
@@ -49,10 +48,12 @@ fn digest(folder: &Path) -> u64 {
             false => hasher.write(&bytes),
         }
     }
-    hasher.finish()
+    let mut windows = DefaultHasher::new();
+    windows.write(window(folder).replace(&folder.display().to_string(), "").as_bytes());
+    format!("{:016x} {:016x}", hasher.finish(), windows.finish())
 }
 
-/// Writes `SEED DIGEST` for each experiment to the file that `HEADSTACK_DIGESTS` names; `HEADSTACK_SEED` and
+/// Writes `SEED RESULTS WINDOWS` for each experiment to the file that `HEADSTACK_DIGESTS` names; `HEADSTACK_SEED` and
 /// `HEADSTACK_THOROUGH` say which ones. Each runs on one thread and on two, which must agree.
 #[test]
 #[ignore = "compares two versions of the program; see CONTRIBUTING.md"]
@@ -70,7 +71,7 @@ fn digests_of_random_experiments() {
         // What was left out because it was refused.
         errors.iter().for_each(|e| println!("{seed}: {e}"));
         let line = match ran {
-            Some((_, Outcome::Passed)) => format!("{:016x}", digest(folder)),
+            Some((_, Outcome::Passed)) => digests(folder),
             Some((_, outcome)) => format!("{outcome:?}").replace('\n', " "),
             None => errors.join("; "),
         };
