@@ -1,6 +1,7 @@
 //! A drive as the power capping controller finds it.
 
 use headstack_drive::power::conditions::Condition;
+use headstack_drive::Drive;
 use headstack_units::Span;
 
 /// The settings of one drive: the member of the simulation that holds it, and the paths to the layers that have the
@@ -19,4 +20,13 @@ pub struct ControlledDrive {
     pub arms: u32,
     /// The low-power conditions of the drive.
     pub conditions: Vec<Condition>,
+}
+
+impl ControlledDrive {
+    /// The same paths, with what this drive has.
+    pub fn with(self, drive: &Drive) -> ControlledDrive {
+        let low = Condition::LOW.into_iter();
+        let conditions = low.filter(|c| drive.has_condition(*c)).collect();
+        ControlledDrive { arms: drive.most_arms_in_motion(), conditions, ..self }
+    }
 }

@@ -1,8 +1,7 @@
 //! What was measured of one drive.
 
-use crate::member::Member;
 use headstack_drive::limits::CountsByLimit;
-use headstack_drive::{Completion, Counters, DriveEnergy, Fault, RoleUse};
+use headstack_drive::{Completion, Counters, Drive, DriveEnergy, Fault, RoleUse};
 use headstack_units::Time;
 
 /// The requests, or parts of requests, that a drive served. They are in one line of memory, because in a run with many
@@ -62,10 +61,10 @@ impl Served {
 
 impl MemberOutcome {
     /// Reads the counters that a drive has itself at `until`, except its energy.
-    pub fn observe(&mut self, member: &impl Member, until: Time) {
-        self.faults = member.faults();
-        self.counters = member.counters();
-        self.limits = member.limit_counts();
-        self.roles = member.role_use(until);
+    pub fn observe(&mut self, drive: &Drive, until: Time) {
+        self.faults = drive.faults();
+        self.counters = drive.counters();
+        self.limits = drive.limit_counts();
+        self.roles = drive.role_use(until);
     }
 }

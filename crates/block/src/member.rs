@@ -1,17 +1,13 @@
-//! The interface of a member drive to the host. Dispatch is static, so it costs nothing.
+//! What a simulation asks of its members: drives, or a tree of layers over drives. Dispatch is static, so it costs nothing.
 
 use crate::controlled::ControlledDrive;
-use crate::layer::{self, drive, ErrorKind, LayerCompletion, Waits};
+use crate::layer::{self, change_drive, ErrorKind, LayerCompletion, Waits};
+use crate::measured::MemberOutcome;
 use crate::target::Target;
-use headstack_drive::limits::CountsByLimit;
-use headstack_drive::power::conditions::Condition;
-use headstack_drive::{
-    Completion, Counters, Drive, DriveEnergy, DriveRequest, Fault, Heeded, Hint, Part, RoleUse, Setting,
-};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::{ByMode, SpecError};
 use headstack_trace::{Ioprio, IoprioClass};
 use headstack_units::Time;
-use std::ops::Range;
 
 /// The report of a request that a member has completed.
 pub trait CompletionReport: Copy + Send {
@@ -61,7 +57,7 @@ impl CompletionReport for Completion {
     }
 }
 
-/// A drive as the array drives it.
+/// A member of a simulated system. What has a default here is that of a member without limits, conditions and settings.
 ///
 /// # Contract
 /// - Time never decreases from call to call; only [`Member::next_event`] may be called at any time.
@@ -72,44 +68,11 @@ impl CompletionReport for Completion {
 pub trait Member: Send {
     /// The type of its reports.
     type Report: CompletionReport;
-    /// Size in 512-byte blocks.
-    fn capacity_blocks(&self) -> u64;
-    /// Sizes of its logical units, which follow one another in its blocks.
-    fn logical_units(&self) -> Vec<u64> {
-        let one = || vec![self.capacity_blocks()];
-        self.drive().map_or_else(one, Drive::logical_units)
-    }
-    /// Parts taken out of use, in order of time.
-    fn faults(&self) -> Vec<Fault> {
-        self.drive().map(Drive::faults).unwrap_or_default()
-    }
-    /// What it has counted so far.
-    fn counters(&self) -> Counters {
-        self.drive().map(Drive::counters).unwrap_or_default()
-    }
-    /// Whether it has duration limits.
-    fn has_limits(&self) -> bool {
-        let limits = self.drive().map(Drive::duration_limits);
-        limits.is_some_and(|l| !l.reads.is_empty() || !l.writes.is_empty())
-    }
-    /// Which hints of commands it heeds.
-    fn heeded(&self) -> Heeded {
-        let limits = self.drive().map(Drive::duration_limits);
-        limits.map_or(Heeded::None, |l| l.enabled)
-    }
-    /// What it has counted of its duration limits; `None` where it heeds none.
-    fn limit_counts(&self) -> Option<CountsByLimit> {
-        self.drive().and_then(Drive::limit_counts)
-    }
-    /// What was done with the arms' roles up to `until`; `None` where they never change.
-    fn role_use(&self, until: Time) -> Option<RoleUse> {
-        self.drive().and_then(|d| d.role_use(until))
-    }
+    /// Sizes of its logical units in 512-byte blocks; they follow one another in its blocks.
+    fn logical_units(&self) -> Vec<u64>;
     /// What it is asked for the turn of a request with this priority: nothing, unless it has enabled limits or priorities.
-    fn hint(&self, priority: Ioprio) -> Hint {
-        let high = priority.class() == IoprioClass::RealTime;
-        let of = |d: &Drive| d.hint(priority.limit(), high);
-        self.drive().map_or(Hint::None, of)
+    fn hint(&self, _priority: Ioprio) -> Hint {
+        Hint::None
     }
     /// The same, fast for requests without a priority.
     #[inline(always)]
@@ -154,44 +117,13 @@ pub trait Member: Send {
     }
     /// Appends the joules of each drive in it, from the last reset to `until`.
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        let j = self.joules(until);
-        sums.push(j.idle + j.seek + j.rotation + j.transfer + j.standby);
+        sums.push(self.joules(until).total());
     }
-    /// The largest number of arms that may move at once.
-    fn arms(&self) -> u32 {
-        self.drive().map_or(1, Drive::most_arms_in_motion)
-    }
-    /// The low-power conditions that it has.
-    fn conditions(&self) -> Vec<Condition> {
-        let has = |c: &Condition| self.drive().is_some_and(|d| d.has_condition(*c));
-        Condition::LOW.into_iter().filter(has).collect()
-    }
-    /// The drive, if it is one or has one with which it does what that does: what this trait says of a drive is then read
-    /// from it.
-    fn drive(&self) -> Option<&Drive> {
-        None
-    }
-    /// The same, to change it.
-    fn drive_mut(&mut self) -> Option<&mut Drive> {
-        None
-    }
-    /// Commands that it holds at once; 0 for all.
-    fn queue_depth(&self) -> u32 {
-        self.drive().map_or(0, Drive::queue_depth)
-    }
-    /// The parts of its blocks that different actuators serve.
-    fn access_ranges(&self) -> Vec<Range<u64>> {
-        let all = 0..self.capacity_blocks();
-        let of = |d: &Drive| d.design().access_ranges();
-        self.drive().map_or_else(|| vec![all], of)
-    }
-    /// As [`DriveNode::unwritten`](layer::DriveNode::unwritten), of a drive's blocks.
-    fn unwritten(&self, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        self.drive().map(|d| d.unwritten(blocks, sink)).is_some()
-    }
+    /// Writes what a drive has counted itself up to `until`, except its energy.
+    fn observe(&self, _until: Time, _outcome: &mut MemberOutcome) {}
     /// The settings of each drive in it.
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
-        vec![ControlledDrive { arms: self.arms(), conditions: self.conditions(), ..ControlledDrive::default() }]
+        vec![ControlledDrive { arms: 1, ..ControlledDrive::default() }]
     }
     /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
     ///
@@ -207,26 +139,6 @@ pub trait Member: Send {
     }
     /// Restarts the count of energy at `now`.
     fn reset_statistics(&mut self, now: Time);
-    /// Changes a setting at `now`. The drive must have been advanced to `now`.
-    ///
-    /// # Errors
-    /// A setting that this drive refuses.
-    fn set(&mut self, _now: Time, setting: Setting) -> Result<(), SpecError> {
-        let need = "a drive that can be changed while it runs";
-        Err(SpecError::new("setting", format!("{setting:?}"), need))
-    }
-    /// A part fails at `now`.
-    ///
-    /// # Errors
-    /// A part that the drive does not have.
-    fn fail(&mut self, _now: Time, part: Part) -> Result<(), SpecError> {
-        let need = "a drive whose parts can fail while it runs";
-        Err(SpecError::new("part", format!("{part:?}"), need))
-    }
-    /// Ends a waiting command as an error at `now`; false if no command with this id waits.
-    fn abort(&mut self, _now: Time, _id: u64) -> bool {
-        false
-    }
     /// Whether a change of this target applies to this member, number `index` of the system.
     fn is_meant(&self, target: &Target, index: u32) -> bool {
         target.has_drive(index)
@@ -236,20 +148,18 @@ pub trait Member: Send {
     ///
     /// # Errors
     /// A setting that it refuses.
-    fn change(&mut self, now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
-        match setting {
-            layer::Setting::Drive(setting) => self.set(now, setting.clone()),
-            layer::Setting::FailPart(part) => self.fail(now, *part),
-            layer::Setting::FailZone(failed) => layer::fail_zone(self.drive_mut(), *failed),
-            other => Err(layer::not_supported("a drive", other, drive::SETTINGS)),
-        }
+    fn change(&mut self, _now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
+        Err(layer::not_supported("this member", setting, &[]))
     }
 }
 
 impl Member for Drive {
     type Report = Completion;
-    fn capacity_blocks(&self) -> u64 {
-        Drive::capacity_blocks(self)
+    fn logical_units(&self) -> Vec<u64> {
+        Drive::logical_units(self)
+    }
+    fn hint(&self, priority: Ioprio) -> Hint {
+        Drive::hint(self, priority.limit(), priority.class() == IoprioClass::RealTime)
     }
     #[inline(always)]
     fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
@@ -279,22 +189,16 @@ impl Member for Drive {
     fn joules(&mut self, until: Time) -> ByMode {
         Drive::joules(self, until)
     }
-    fn drive(&self) -> Option<&Drive> {
-        Some(self)
+    fn observe(&self, until: Time, outcome: &mut MemberOutcome) {
+        outcome.observe(self, until);
     }
-    fn drive_mut(&mut self) -> Option<&mut Drive> {
-        Some(self)
+    fn controlled_drives(&self) -> Vec<ControlledDrive> {
+        vec![ControlledDrive::default().with(self)]
     }
     fn reset_statistics(&mut self, now: Time) {
         Drive::reset_statistics(self, now);
     }
-    fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
-        Drive::set(self, now, setting)
-    }
-    fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
-        Drive::fail(self, now, part)
-    }
-    fn abort(&mut self, now: Time, id: u64) -> bool {
-        Drive::abort(self, now, id)
+    fn change(&mut self, now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
+        change_drive(self, now, setting)
     }
 }

@@ -18,7 +18,7 @@ use crate::unit::{ServiceUnit, Step};
 use control::Control;
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time};
-use listener::Listener;
+use listener::{Listener, Watched};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ mod shown;
 mod zones;
 
 pub use control::{Part, Setting};
+pub use listener::Watch;
 pub use shown::{ArmShown, Buffered, HeadSetShown, UnitShown};
 pub use zones::ZoneRules;
 
@@ -38,10 +39,12 @@ pub use zones::ZoneRules;
 pub struct Drive {
     units: Vec<ServiceUnit>,
     done: Vec<Completion>,
-    /// Whether nothing stands between the host and the one unit: no power conditions and no limit of tags; and whether
-    /// there are no zones either, so that a command goes to the unit at once.
+    /// Whether nothing stands between the host and the one unit: no power conditions, no limit of tags, nobody who watches;
+    /// and whether there are no zones either, so that a command goes to the unit at once.
     open: bool,
     direct: bool,
+    /// Whether there are no power conditions and nobody watches.
+    plain: bool,
     /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
     /// was asked for.
     control: Option<Box<Control>>,
@@ -53,6 +56,7 @@ pub struct Drive {
     free_joins: Vec<usize>,
     meter: Meter,
     listener: Option<Listener>,
+    watched: Option<Watched>,
     /// Its duration limits, once they were changed.
     limits: Option<Box<LimitsSpec>>,
     /// The zones of a host-managed drive.
@@ -87,9 +91,11 @@ impl Drive {
             meter: Meter::new(design.common.watts, design.common.conditions, at_once),
             control: Control::of(&design.common.conditions),
             listener: None,
+            watched: None,
             limits: None,
             open: false,
             direct: false,
+            plain: false,
             zones: zones.map(Box::new),
             design,
             units,
@@ -103,7 +109,8 @@ impl Drive {
 
     /// Notes what stands between the host and the units; to be called whenever that may change.
     fn note_open(&mut self) {
-        self.open = self.units.len() == 1 && self.control.is_none() && self.tags[0].unlimited();
+        self.plain = self.control.is_none() && self.watched.is_none();
+        self.open = self.plain && self.units.len() == 1 && self.tags[0].unlimited();
         self.direct = self.open && self.zones.is_none();
     }
 
@@ -197,8 +204,12 @@ impl Drive {
     // Not inlined, so that drives without zones and parts are as fast as without it.
     #[inline(never)]
     fn submit_indirectly(&mut self, now: Time, request: DriveRequest) {
-        if self.control.is_none() || self.receive(now, request) {
+        if self.plain {
             self.submit_now(now, request);
+        } else if self.watched.is_some() {
+            self.submit_watched(now, request);
+        } else {
+            self.submit_controlled(now, request);
         }
     }
 
@@ -359,8 +370,19 @@ impl Drive {
                     return;
                 }
             },
-            _ if self.control.is_some() => self.advance_controlled(until, sink),
-            _ => self.advance_in_order(until, sink),
+            _ if self.plain => self.advance_in_order(until, sink),
+            _ if self.watched.is_some() => self.advance_watched(until, sink),
+            _ => self.advance_controlled(until, sink),
+        }
+    }
+
+    /// As [`Drive::advance`]; what completes is reported by the next call of that.
+    pub fn bring_to(&mut self, until: Time) {
+        // Nearly always the drive was advanced so far already.
+        if self.next_event() < until {
+            let mut done = std::mem::take(&mut self.done);
+            self.advance(until, &mut |c| done.push(*c));
+            self.done = done;
         }
     }
 
@@ -444,6 +466,7 @@ impl Drive {
     /// been advanced to `until` and not much further. A service in progress counts with the part before
     /// `until`.
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
+        self.look(until);
         let active = self.active_until(until.0);
         let low = self.low_power_until(until.0);
         self.meter.read(until.0, &active, low.as_ref())
@@ -451,6 +474,7 @@ impl Drive {
 
     /// The joules of [`Drive::energy`] in each state.
     pub fn joules(&mut self, until: Time) -> ByMode {
+        self.look(until);
         let mut active = ActiveTime::default();
         let units = self.units.iter_mut();
         units.for_each(|unit| unit.add_active_time(until.0, &mut active));
@@ -467,6 +491,7 @@ impl Drive {
 
     /// Restarts the count of time and energy at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
+        self.note_restart(now);
         let active = self.active_until(now.0);
         let low = self.low_power_until(now.0);
         self.meter.reset(now.0, active, low.unwrap_or_default());

@@ -81,15 +81,7 @@ impl DriveEnergy {
         ] {
             *sum += more;
         }
-        let (mine, theirs) = (&mut self.background, &other.background);
-        for (sum, more) in [
-            (&mut mine.read_ahead, theirs.read_ahead),
-            (&mut mine.destage, theirs.destage),
-            (&mut mine.media_scan, theirs.media_scan),
-            (&mut mine.follow, theirs.follow),
-            (&mut mine.cleaning, theirs.cleaning),
-            (&mut mine.checkpoint, theirs.checkpoint),
-        ] {
+        for (sum, more) in self.background.each_mut().into_iter().zip(other.background.each()) {
             sum.time_s += more.time_s;
             sum.energy_j += more.energy_j;
         }
@@ -117,6 +109,18 @@ pub struct BackgroundEnergy {
     pub cleaning: WorkEnergy,
     /// Checkpoints of a log.
     pub checkpoint: WorkEnergy,
+}
+
+impl BackgroundEnergy {
+    /// Each kind of work.
+    pub fn each(mut self) -> [WorkEnergy; 6] {
+        self.each_mut().map(|work| *work)
+    }
+
+    fn each_mut(&mut self) -> [&mut WorkEnergy; 6] {
+        let BackgroundEnergy { read_ahead, destage, media_scan, follow, cleaning, checkpoint } = self;
+        [read_ahead, destage, media_scan, follow, cleaning, checkpoint]
+    }
 }
 
 /// Seconds and joules of one kind of work, over all active states.

@@ -8,7 +8,7 @@ use crate::expected::ExpectedRequests;
 use crate::experiment::Experiment;
 use crate::inputs::Inputs;
 use crate::overrides::Overrides;
-use crate::run::{known_names, make_drive, placed, Job, RunError, RunOptions};
+use crate::run::{as_it_is, known_names, placed, Job, RunError, RunOptions};
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{DriveDesign, DriveSpec};
 use headstack_schema::SpecError;
@@ -63,7 +63,7 @@ pub fn check_experiment(experiment: &Experiment, inputs: &Inputs) -> Vec<RunErro
     let of_systems = (0..systems).map(|s| {
         known_names(experiment, inputs, s)?;
         organisation(experiment, inputs, s).map_err(|e| e.within(&format!("system[{s}]")))?;
-        job(s, 0).drives(&make_drive).map(drop)
+        job(s, 0).drives(&as_it_is).map(drop)
     });
     let of_workloads = (0..workloads).map(|w| opens(&job(0, w), inputs));
     let all = of_systems.chain(of_workloads).filter_map(Result::err);

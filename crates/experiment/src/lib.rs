@@ -37,5 +37,4 @@ pub use live::{live_system, Exchange, LiveSystem};
 pub use open::{open_workload, OpenWorkload, Opened};
 pub use overrides::Overrides;
 pub use result::{RunResult, SystemResult};
-pub use run::{run, run_with, Inputs, Make, RunError, RunOptions};
-pub use system::Drivable;
+pub use run::{run, Inputs, RunError, RunOptions};

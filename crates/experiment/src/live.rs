@@ -241,7 +241,7 @@ impl LiveSystem {
         while self.change_due() <= now {
             let change = &self.changes[self.n_changed];
             // Each was tried on a system like this one.
-            let _ = self.tree.change(now, change.target(), change.setting());
+            let _ = self.tree.change(now, &change.target, &change.setting);
             self.n_changed += 1;
         }
     }
@@ -254,9 +254,9 @@ impl LiveSystem {
         self.n_by_hand = before.n_by_hand + 1;
         self.n_changed = before.n_changed.min(self.changes.len());
         for change in &self.changes[..self.n_changed] {
-            if !matches!(change.setting(), Setting::Drive(PowerCondition(_))) {
+            if !matches!(&change.setting, Setting::Drive(PowerCondition(_))) {
                 // Each was tried on a system like this one.
-                let _ = self.tree.change(now, change.target(), change.setting());
+                let _ = self.tree.change(now, &change.target, &change.setting);
             }
         }
     }
@@ -272,7 +272,7 @@ impl LiveSystem {
         let planned = plan(only, self.n_drives, &self.layers, "").map_err(alone)?;
         self.n_by_hand += 1;
         planned.iter().try_for_each(|p| {
-            let applied = self.tree.change(now, p.target(), p.setting());
+            let applied = self.tree.change(now, &p.target, &p.setting);
             applied.map_err(|e| alone(p.located(e)))
         })
     }
@@ -291,17 +291,15 @@ impl LiveSystem {
     pub fn view(&self, now: Time, device: usize) -> View {
         let mut view = View { drives: self.tree.drives_of(device), ..View::default() };
         for (path, layer) in self.tree.passage(device) {
-            if let Some((nr_requests, depth)) = layer.queue_sizes() {
-                view.queue = Some((path.clone(), nr_requests, depth));
-                view.read_expire = layer.read_expire();
-                view.elevators = layer.elevators().map(|(name, all)| {
-                    let all = all.into_iter().map(String::from);
-                    (name.into(), all.collect())
-                });
+            if let Some(queue) = layer.host_queue() {
+                view.queue = queue.sizes().map(|(nr_requests, depth)| (path.clone(), nr_requests, depth));
+                view.read_expire = queue.read_expire();
+                let (name, all) = queue.elevators();
+                view.elevators = Some((name.into(), all.into_iter().map(String::from).collect()));
             }
-            if let Some(state) = layer.fault_state(now) {
-                view.fault = Some((path.clone(), state));
-                view.signs = layer.fault_signs().unwrap_or_default();
+            if let Some(fault) = layer.fault() {
+                view.fault = Some((path.clone(), fault.state(now)));
+                view.signs = fault.signs();
             }
             if let Some(drive) = layer.drive() {
                 view.drive = Some((path, drive.facts()));
@@ -378,7 +376,7 @@ impl LiveSystem {
         self.tree.results()
     }
 
-    /// As [`DriveNode::unwritten`](headstack_block::layer::DriveNode::unwritten), of blocks of a device.
+    /// As [`DriveLayer::unwritten`](headstack_block::layer::DriveLayer::unwritten), of blocks of a device.
     pub fn unwritten(&self, device: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
         self.tree.unwritten(device, blocks, sink)
     }

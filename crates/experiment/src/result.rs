@@ -445,15 +445,9 @@ fn ratio(n: u64, of: u64) -> f64 {
     n as f64 / of as f64
 }
 
-fn energy_j(e: &DriveEnergy) -> f64 {
-    e.idle_j + e.seek_j + e.rotation_j + e.transfer_j + e.standby_j
-}
-
 /// Share of time at work, and the part of it that is background work; 0 if there is no time.
 fn utilisation(e: &DriveEnergy) -> [f64; 2] {
-    let b = &e.background;
-    let background = [b.read_ahead, b.destage, b.media_scan, b.follow, b.cleaning];
-    let background: f64 = background.iter().map(|work| work.time_s).sum();
+    let background: f64 = e.background.each().iter().map(|work| work.time_s).sum();
     let share = |part: f64| match e.total_s() {
         total if total > 0.0 => (part / total).clamp(0.0, 1.0),
         _ => 0.0,
@@ -463,7 +457,7 @@ fn utilisation(e: &DriveEnergy) -> [f64; 2] {
 
 fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
     PowerByMode {
-        mean: energy_j(e) / seconds,
+        mean: e.total_j() / seconds,
         idle: e.idle_j / seconds,
         seek: e.seek_j / seconds,
         rotation: e.rotation_j / seconds,
@@ -487,7 +481,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         queue_depth_mean: (served.response_ns + served.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
-        energy_j: energy_j(e),
+        energy_j: e.total_j(),
         power_w: power(e, seconds),
         time_s: TimeByMode {
             idle: e.idle_s,
@@ -574,7 +568,7 @@ pub fn summarise(
         queue_depth_mean: (response.sum_ns() + outcome.sums.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
-        energy_j: energy_j(&total),
+        energy_j: total.total_j(),
         energy_cost_usd: energy.usd(power_w.mean),
         power_w,
         drives,

@@ -10,7 +10,7 @@ use crate::open::{OpenWorkload, Opened};
 use crate::provenance::{hash_file, run_id, DriveDescription, Input};
 use crate::resolved::{resolve, without_defaults, Resolved};
 use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceRecords};
-use crate::system::{Drivable, Members};
+use crate::system::Members;
 use crate::warnings::{self, DriveFacts, Ended, Facts};
 pub use error::RunError;
 use headstack_block::layer;
@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread::Builder;
 
 /// Options of a run that have no effect on its results.
@@ -55,19 +55,17 @@ pub struct RunOptions {
 /// spindles are synchronized.
 ///
 /// # Errors
-/// As [`run_with`].
+/// The first error in the order of the experiment.
 pub fn run(experiment: &Experiment, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, RunError> {
-    run_with(experiment, inputs, options, &make_drive)
-}
-
-/// A drive of a system, by its number.
-pub(crate) fn make_drive(
-    design: &Arc<DriveDesign>,
-    system: &System,
-    seed: u64,
-    index: u32,
-) -> Result<Drive, SpecError> {
-    design.drive(&options_of(system, seed, index))
+    let placed = |e| placed(experiment, e);
+    let (systems, hashes) = simulate_all(experiment, inputs, options, &as_it_is).map_err(placed)?;
+    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
+    if let Some(dir) = &options.out_dir {
+        let path = dir.join("result.json");
+        let text = result.to_json().map_err(|e| RunError::Output(e.to_string()))?;
+        std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
+    }
+    Ok(result)
 }
 
 /// The options of drive number `index` of a system.
@@ -82,45 +80,29 @@ pub(crate) fn options_of(system: &System, seed: u64, index: u32) -> DriveOptions
     }
 }
 
-/// Makes a drive of a system from their common design, the system's seed and the drive's number in the system.
-pub type Make<M> = dyn Fn(&Arc<DriveDesign>, &System, u64, u32) -> Result<M, SpecError> + Sync;
+/// Gets a drive ready for a run, from its number in the system.
+pub(crate) type Prepare<'a> = dyn Fn(&mut Drive, u32) -> Result<(), SpecError> + Sync + 'a;
 
-/// Runs an experiment with any kind of drive; `make` makes drive number `index` of a system from
-/// the system's design and seed.
-///
-/// # Errors
-/// The first error in the order of the experiment.
-pub fn run_with<M: Drivable>(
-    experiment: &Experiment,
-    inputs: &Inputs,
-    options: &RunOptions,
-    make: &Make<M>,
-) -> Result<RunResult, RunError> {
-    let placed = |e| placed(experiment, e);
-    for s in 0..experiment.system.len() {
-        // This is checked before anything is simulated.
-        known_names(experiment, inputs, s).map_err(|e| placed(e.into()))?;
-    }
-    if let Some(dir) = &options.out_dir {
-        std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
-    }
-    let (systems, hashes) = simulate_all(experiment, inputs, options, make).map_err(placed)?;
-    let result = run_result(experiment, inputs, systems, hashes).map_err(|e| placed(e.into()))?;
-    if let Some(dir) = &options.out_dir {
-        let path = dir.join("result.json");
-        let text = result.to_json().map_err(|e| RunError::Output(e.to_string()))?;
-        std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
-    }
-    Ok(result)
+/// Nothing is to be done with a drive.
+pub(crate) fn as_it_is(_drive: &mut Drive, _number: u32) -> Result<(), SpecError> {
+    Ok(())
 }
 
 /// Simulates every system on every workload, several at a time, and hashes the traces meanwhile.
-fn simulate_all<M: Drivable>(
+///
+/// # Errors
+/// The first error in the order of the experiment, not yet placed.
+pub(crate) fn simulate_all(
     experiment: &Experiment,
     inputs: &Inputs,
     options: &RunOptions,
-    make: &Make<M>,
+    prepare: &Prepare,
 ) -> Result<(Vec<SystemResult>, Hashes), RunError> {
+    // This is checked before anything is simulated.
+    (0..experiment.system.len()).try_for_each(|s| known_names(experiment, inputs, s))?;
+    if let Some(dir) = &options.out_dir {
+        std::fs::create_dir_all(dir).map_err(|e| RunError::Output(unwritten(dir, &e)))?;
+    }
     let jobs: Vec<(usize, usize)> =
         (0..experiment.system.len()).flat_map(|s| (0..experiment.workload.len()).map(move |w| (s, w))).collect();
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -145,15 +127,26 @@ fn simulate_all<M: Drivable>(
             break;
         };
         let job = Job { crew: crew.clone(), ..Job::new((experiment, inputs), options, &expected, (s, w)) };
-        let result = job.run(make);
+        let result = job.run(prepare);
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         if let Ok(mut slot) = slots[i].lock() {
             *slot = Some(result);
         }
     };
-    let hash = || trace_files(experiment, &options.progress, &failed);
-    let hashes = std::thread::scope(|scope| {
-        // Hashing runs beside the simulation, which reads the same files.
+    let hashes = on_threads(threads, work, || trace_files(experiment, &options.progress, &failed));
+    let mut systems = Vec::with_capacity(jobs.len());
+    for slot in slots {
+        // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
+        if let Ok(Some(result)) = slot.into_inner() {
+            systems.push(result?);
+        }
+    }
+    Ok((systems, hashes))
+}
+
+/// Works on so many threads, and hashes beside that, because the simulation reads the same files.
+fn on_threads(threads: usize, work: impl Fn() + Copy + Send, hash: impl Fn() -> Hashes + Copy + Send) -> Hashes {
+    std::thread::scope(|scope| {
         let hashing = Builder::new().spawn_scoped(scope, hash);
         for _ in 1..threads {
             // If no more threads can be started, the run continues with those it has.
@@ -166,15 +159,7 @@ fn simulate_all<M: Drivable>(
             Ok(hashing) => hashing.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(_) => hash(),
         }
-    });
-    let mut systems = Vec::with_capacity(jobs.len());
-    for slot in slots {
-        // A poisoned or empty slot means that its thread panicked, which scope() has passed on.
-        if let Ok(Some(result)) = slot.into_inner() {
-            systems.push(result?);
-        }
-    }
-    Ok((systems, hashes))
+    })
 }
 
 /// An error of an experiment, with the keys that were set and the place in its file.
@@ -291,7 +276,7 @@ fn run_result(
 }
 
 /// The drives of a system.
-pub(crate) struct Drives<M> {
+pub(crate) struct Drives {
     /// Name and number in the system, of each drive.
     names: Vec<String>,
     /// None if it is unknown for any drive.
@@ -302,7 +287,7 @@ pub(crate) struct Drives<M> {
     facts: Vec<DriveFacts>,
     /// Whether parts of them fail in the experiment.
     injected: bool,
-    members: Members<M>,
+    members: Members,
 }
 
 impl<'a> Job<'a> {
@@ -324,8 +309,8 @@ impl<'a> Job<'a> {
         &self.experiment.workload[self.w]
     }
 
-    fn run<M: Drivable>(&self, make: &Make<M>) -> Result<SystemResult, RunError> {
-        let mut drives = self.drives(make)?;
+    fn run(&self, prepare: &Prepare) -> Result<SystemResult, RunError> {
+        let mut drives = self.drives(prepare)?;
         let open = self.open_workload();
         let organisation = self.organisation(drives.members.logical_units(), &open)?;
         let mut opened = (self.inputs.open)(&open)?;
@@ -360,7 +345,7 @@ impl<'a> Job<'a> {
         self.experiment.run.duration.is_none()
     }
 
-    pub(crate) fn drives<M: Drivable>(&self, make: &Make<M>) -> Result<Drives<M>, RunError> {
+    pub(crate) fn drives(&self, prepare: &Prepare) -> Result<Drives, RunError> {
         let system = self.system();
         let seed = system.seed.unwrap_or(self.experiment.run.seed);
         let (mut names, mut members) = (Vec::new(), Vec::new());
@@ -390,7 +375,9 @@ impl<'a> Job<'a> {
             facts.extend((0..kind.count).map(|_| of_one));
             for _ in 0..kind.count {
                 let number = members.len() as u32;
-                members.push(make(&design, kind, seed, number).map_err(at(&place))?);
+                let mut drive = design.drive(&options_of(kind, seed, number)).map_err(at(&place))?;
+                prepare(&mut drive, number).map_err(at(&place))?;
+                members.push(drive);
                 made_of.push((design.clone(), kind.clone()));
                 names.push(format!("{}[{number}]", spec.name));
             }
@@ -399,7 +386,7 @@ impl<'a> Job<'a> {
         let count = names.len() as u32;
         Members::dry_run(system, &self.changes()?, count, self.inputs, |i| {
             let (design, kind) = &made_of[i as usize];
-            make(design, kind, seed, i)
+            design.drive(&options_of(kind, seed, i))
         })?;
         Ok(Drives { names, cost, price_kinds, facts, injected, members })
     }
@@ -574,9 +561,9 @@ impl<'a> Job<'a> {
     }
 
     /// Computes the result of one job and writes its files.
-    fn result<M: Drivable>(
+    fn result(
         &self,
-        drives: &Drives<M>,
+        drives: &Drives,
         mut outcome: Outcome,
         counts: Option<Counters>,
         log: Option<RequestLog>,

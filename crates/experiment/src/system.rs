@@ -10,8 +10,8 @@ use headstack_block::layer::LayerResult;
 use headstack_block::member::Member;
 use headstack_block::organisation::{Organisation, VOLUMES};
 use headstack_drive::spec::Params;
-use headstack_drive::{Completion, DriveSpec};
-use headstack_schema::{did_you_mean, read_table, SpecError};
+use headstack_drive::{Drive, DriveSpec};
+use headstack_schema::{read_table, unknown_keys, SpecError};
 use headstack_sim::change::{self, Planned};
 use headstack_sim::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_trace::Requests;
@@ -27,22 +27,17 @@ pub(crate) const PER_ENTRY: [&str; 9] = {
     ["drive", "count", "set", a, b, c, d, e, f]
 };
 
-/// A drive that a system can have, bare or under layers.
-pub trait Drivable: Member<Report = Completion> + Send + 'static {}
-
-impl<M: Member<Report = Completion> + Send + 'static> Drivable for M {}
-
 /// The members that serve the requests of a system.
-pub(crate) enum Members<M> {
+pub(crate) enum Members {
     /// Drives that do not influence each other.
-    Bare(Vec<M>),
+    Bare(Vec<Drive>),
     /// One tree of layers over all of them.
     Layered(Box<Tree>),
 }
 
-impl<M: Drivable> Members<M> {
+impl Members {
     /// Drives under the layers of the system, if any.
-    pub fn of(system: &System, drives: Vec<M>, inputs: &Inputs) -> Result<Members<M>, SpecError> {
+    pub fn of(system: &System, drives: Vec<Drive>, inputs: &Inputs) -> Result<Members, SpecError> {
         Ok(match system.layers()?.is_empty() {
             true => Members::Bare(drives),
             false => Members::Layered(Box::new(system.tree(drives, inputs)?)),
@@ -59,12 +54,12 @@ impl<M: Drivable> Members<M> {
         changes: &[Planned],
         count: u32,
         inputs: &Inputs,
-        make: impl Fn(u32) -> Result<M, SpecError>,
+        make: impl Fn(u32) -> Result<Drive, SpecError>,
     ) -> Result<(), SpecError> {
         if changes.is_empty() || system.layers()?.is_empty() {
             return change::dry_run(changes, count, make);
         }
-        let drives = (0..count).map(make).collect::<Result<Vec<M>, _>>()?;
+        let drives = (0..count).map(make).collect::<Result<Vec<Drive>, _>>()?;
         let mut tree = system.tree(drives, inputs)?;
         change::dry_run_layers(changes, &mut tree)
     }
@@ -72,7 +67,7 @@ impl<M: Drivable> Members<M> {
     /// Sizes of the units that are members of the organisation.
     pub fn logical_units(&self) -> Vec<u64> {
         match self {
-            Members::Bare(drives) => drives.iter().flat_map(Member::logical_units).collect(),
+            Members::Bare(drives) => drives.iter().flat_map(Drive::logical_units).collect(),
             Members::Layered(tree) => tree.logical_units(),
         }
     }
@@ -131,11 +126,7 @@ impl System {
     }
 
     fn kind(&self, table: &Params) -> Result<System, SpecError> {
-        if let Some(key) = table.keys().find(|k| !PER_ENTRY.contains(&k.as_str())) {
-            let hint = did_you_mean(key, PER_ENTRY);
-            let need = format!("one of {}{hint}", PER_ENTRY.join(", "));
-            return Err(SpecError::new("", format!("key {key:?}"), need).about_key(key));
-        }
+        unknown_keys(table, &[], &PER_ENTRY)?;
         let own: System = read_table(table)?;
         if own.drive.is_null() {
             return Err(SpecError::new("drive", "nothing", "a value"));
@@ -266,7 +257,7 @@ impl System {
     }
 
     /// Builds its layers over the drives.
-    fn tree<M: Drivable>(&self, drives: Vec<M>, inputs: &Inputs) -> Result<Tree, SpecError> {
+    fn tree(&self, drives: Vec<Drive>, inputs: &Inputs) -> Result<Tree, SpecError> {
         Tree::new(drives, &self.layers()?, &inputs.layers, &inputs.elevators)
     }
 

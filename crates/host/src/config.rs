@@ -5,7 +5,7 @@ use headstack_control::policy::{Drives, Need, PLUGINS};
 use headstack_control::rack::Split;
 use headstack_control::Policy;
 use headstack_schema::document::{located, read_text, toml_value, TOML};
-use headstack_schema::{did_you_mean, read, shown, Choice, Kind, Params, Plugin, SpecError, Table};
+use headstack_schema::{chosen, read, shown, Choice, Kind, Params, Plugin, SpecError, Table};
 use headstack_units::{Joules, Span, Watts};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -352,7 +352,7 @@ impl Rack {
         let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
         for (i, member) in self.member.iter().enumerate() {
             let within = |e: SpecError| e.within(&format!("member[{i}]"));
-            chosen(&names, Some(&member.group)).map_err(within)?;
+            chosen("group", &names, Some(&member.group)).map_err(within)?;
             if !taken.insert(member.group.as_str()) {
                 let got = format!("{:?} a second time", member.group);
                 return Err(within(SpecError::new("group", got, "each group in one rack")));
@@ -711,21 +711,5 @@ pub fn check_most(cap: Option<Watts>, most: Watts) -> Result<(), SpecError> {
             let need = format!("at most {most}, more than it could draw; none for no cap");
             Err(SpecError::new("cap", cap, need))
         }
-    }
-}
-
-/// The group with this name.
-///
-/// # Errors
-/// No such group; without a name, several.
-pub fn chosen<'a>(names: &[&'a str], name: Option<&str>) -> Result<&'a str, SpecError> {
-    let list = names.join(", ");
-    match name {
-        None if names.len() == 1 => Ok(names[0]),
-        None => Err(SpecError::new("group", "none", format!("one of {list}"))),
-        Some(name) => names.iter().copied().find(|n| *n == name).ok_or_else(|| {
-            let hint = did_you_mean(name, names.iter().copied());
-            SpecError::new("group", format!("{name:?}"), format!("one of {list}{hint}"))
-        }),
     }
 }

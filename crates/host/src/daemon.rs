@@ -2,7 +2,7 @@
 
 use crate::cap::CapFile;
 use crate::clock;
-use crate::config::{self, check_most, chosen, Config};
+use crate::config::{self, check_most, Config};
 use crate::emergency::{self, Emergency};
 use crate::group::{Group, Opener};
 use crate::hook::Hooked;
@@ -17,7 +17,7 @@ use crate::state::{Cap, StateFile};
 use crate::watched::Watched;
 use headstack_control::Work;
 use headstack_metrics::{Page, PageError};
-use headstack_schema::SpecError;
+use headstack_schema::{chosen, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
 use sd_notify::NotifyState;
 use serde_json::{json, Value};
@@ -402,7 +402,7 @@ impl Daemon {
         let groups = self.config.group.iter().map(|g| g.name.as_str());
         let racks = self.config.rack.iter().map(|r| r.name.as_str());
         let names: Vec<&str> = groups.chain(racks).collect();
-        let name = chosen(&names, group)?;
+        let name = names[chosen("group", &names, group)?];
         if let Some(rack) = self.racks.iter_mut().find(|r| r.config.name == name) {
             check_most(cap, rack.config.most_cap(&self.config.group))?;
             rack.set_cap(cap)?;

@@ -555,7 +555,7 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
                     };
                     match __d::tag_of(table, #tag, WORDS)? {
                         #(#reads)*
-                        other => ::core::result::Result::Err(__d::unknown_tag(#tag, other, WORDS)),
+                        other => ::core::result::Result::Err(__d::unknown_name(#tag, other, WORDS)),
                     }
                 }
                 fn write(&self) -> __d::serde_json::Value {

@@ -50,7 +50,8 @@ pub use place::Place;
 pub use plugin::{name_in, ModelKind, NoParameters, Plugin, Plugins};
 pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
-    by_kind, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, wrong_kind, InRange, Scalar,
+    by_kind, chosen, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, unknown_name,
+    wrong_kind, InRange, Scalar,
 };
 
 /// What the derived code calls. Not for other use.
@@ -58,7 +59,7 @@ pub use reading::{
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
     pub use crate::reading::{
-        check_each, fields_of, keys_of, put, rest_of, tag_of, tagged, take, take_within, unknown_keys, unknown_tag,
+        check_each, fields_of, keys_of, put, rest_of, tag_of, tagged, take, take_within, unknown_keys, unknown_name,
         usual_of, write_field, write_tagged, Described, Key, Within,
     };
     pub use serde;

@@ -6,7 +6,7 @@
 use crate::kind::TableSchema;
 use crate::parameter::Params;
 use crate::reading::{fill, missing};
-use crate::{did_you_mean, SpecError, Table};
+use crate::{unknown_name, SpecError, Table};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::{Debug, Formatter};
@@ -221,12 +221,7 @@ impl<T: ?Sized + ModelKind> Plugins<T> {
     /// # Errors
     /// The known names and the nearest one.
     pub fn find(&self, key: &str, name: &str) -> Result<&Plugin<T>, SpecError> {
-        self.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.names().collect();
-            let hint = did_you_mean(name, names.iter().copied());
-            let need = format!("one of {}{hint}", names.join(", "));
-            SpecError::new(key, format!("{name:?}"), need)
-        })
+        self.get(name).ok_or_else(|| unknown_name(key, name, &self.names().collect::<Vec<_>>()))
     }
 
     /// Builds the model whose name is text under `key` in its table, which is at `place`.

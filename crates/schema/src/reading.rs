@@ -220,11 +220,23 @@ pub fn tag_of<'a>(table: &'a Params, tag: &str, words: &[&str]) -> Result<&'a st
     }
 }
 
-/// The error for a word that says of none of several tables that it is meant.
-pub fn unknown_tag(tag: &str, got: &str, words: &[&str]) -> SpecError {
-    let hint = did_you_mean(got, words.iter().copied());
-    let need = format!("one of {}{hint}", words.join(", "));
-    SpecError::new(tag, format!("{got:?}"), need)
+/// The error for a name at `key` that is none of those that are known, with the nearest one.
+pub fn unknown_name(key: &str, got: &str, known: &[&str]) -> SpecError {
+    let hint = did_you_mean(got, known.iter().copied());
+    let need = format!("one of {}{hint}", known.join(", "));
+    SpecError::new(key, format!("{got:?}"), need)
+}
+
+/// The place in `names` of the one that is wanted; without a name, of the only one.
+///
+/// # Errors
+/// At `key`: no such name; without a name, several.
+pub fn chosen(key: &str, names: &[&str], name: Option<&str>) -> Result<usize, SpecError> {
+    match name {
+        None if names.len() == 1 => Ok(0),
+        None => Err(SpecError::new(key, "none", format!("one of {}", names.join(", ")))),
+        Some(name) => names.iter().position(|n| *n == name).ok_or_else(|| unknown_name(key, name, names)),
+    }
 }
 
 /// A table of several, as data: with the word under `tag` that says which it is.

@@ -140,8 +140,10 @@ pub struct Failure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     at: Span,
-    target: Target,
-    setting: Setting,
+    /// What it applies to.
+    pub target: Target,
+    /// What it sets.
+    pub setting: Setting,
     /// Place in the experiment, `system[0].change[2]`, and the key there.
     place: String,
     key: &'static str,
@@ -151,16 +153,6 @@ impl Planned {
     /// When it is due, if the first request arrives at `first`.
     pub fn due(&self, first: Time) -> Time {
         first + self.at
-    }
-
-    /// What it applies to.
-    pub fn target(&self) -> &Target {
-        &self.target
-    }
-
-    /// What it sets.
-    pub fn setting(&self) -> &Setting {
-        &self.setting
     }
 
     /// The error of a drive or a layer, with the place of the change in the experiment.

@@ -10,7 +10,7 @@ use crate::TargetError;
 use headstack_disksim::import_file;
 use headstack_experiment::experiment::System;
 use headstack_experiment::{live_system, read_toml, Experiment, Inputs, LiveSystem, Overrides};
-use headstack_schema::{did_you_mean, read_table, SpecError};
+use headstack_schema::{chosen, read_table, SpecError};
 use headstack_units::Time;
 use serde_json::{json, Value};
 use std::os::unix::fs::MetadataExt;
@@ -157,7 +157,9 @@ fn system_of(options: &Options) -> Result<(String, LiveSystem), TargetError> {
         return Ok((options.target.clone(), made));
     }
     let experiment = Experiment::open(file, &Overrides::default())?;
-    let (i, system) = chosen(&experiment, options.system.as_deref())?;
+    let names: Vec<&str> = experiment.system.iter().map(|s| s.name.as_str()).collect();
+    let i = chosen("--system", &names, options.system.as_deref())?;
+    let system = &experiment.system[i];
     let seed = options.seed.unwrap_or(experiment.run.seed);
     let placed = |e: SpecError| {
         let e = e.within(&format!("system[{i}]"));
@@ -168,25 +170,4 @@ fn system_of(options: &Options) -> Result<(String, LiveSystem), TargetError> {
     };
     let made = live_system(system, &experiment.base, seed, &inputs).map_err(placed)?;
     Ok((system.name.clone(), made))
-}
-
-/// The system of an experiment that was asked for.
-fn chosen<'a>(experiment: &'a Experiment, name: Option<&str>) -> Result<(usize, &'a System), SpecError> {
-    let names: Vec<&str> = experiment.system.iter().map(|s| s.name.as_str()).collect();
-    let mut systems = experiment.system.iter().enumerate();
-    match name {
-        None if experiment.system.len() == 1 => Ok((0, &experiment.system[0])),
-        None => {
-            let need = format!("one of {}", names.join(", "));
-            Err(SpecError::new("--system", "none", need))
-        }
-        Some(name) => {
-            let found = systems.find(|(_, s)| s.name == name);
-            found.ok_or_else(|| {
-                let hint = did_you_mean(name, names.iter().copied());
-                let need = format!("one of {}{hint}", names.join(", "));
-                SpecError::new("--system", format!("{name:?}"), need)
-            })
-        }
-    }
 }

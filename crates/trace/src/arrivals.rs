@@ -3,11 +3,13 @@
 use crate::jobs::Job;
 use crate::synthetic::{Distribution, Sampler};
 use headstack_engine::random::stream;
-use headstack_schema::{did_you_mean, wrong_kind, Field, Kind, Parameter, Params, SpecError, Table, TableSchema};
+use headstack_schema::{unknown_name, wrong_kind, Field, Kind, Parameter, Params, SpecError, Table, TableSchema};
 use headstack_schema::{Usual, Word};
 use headstack_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
+
+const WORDS: [&str; 2] = ["open", "closed"];
 
 /// Open or closed arrivals.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -130,7 +132,7 @@ impl Parameter for Arrivals {
         match value {
             Value::String(word) if OPEN.contains(&word.as_str()) => Ok(Arrivals::Open),
             Value::String(word) if word == "closed" => Err(SpecError::new("", "\"closed\" alone", NEED_CLOSED)),
-            Value::String(word) => Err(unknown(word)),
+            Value::String(word) => Err(unknown_name("", word, &WORDS)),
             Value::Object(table) => closed(table),
             other => {
                 let need = format!("\"open\" or {NEED_CLOSED}");
@@ -152,12 +154,6 @@ impl Parameter for Arrivals {
     }
 }
 
-fn unknown(word: &str) -> SpecError {
-    let known = ["open", "closed"];
-    let need = format!("one of open, closed{}", did_you_mean(word, known));
-    SpecError::new("", format!("{word:?}"), need)
-}
-
 /// Reads `{ closed = { ... } }`.
 pub fn closed(table: &Params) -> Result<Arrivals, SpecError> {
     let mut keys = table.iter();
@@ -165,7 +161,7 @@ pub fn closed(table: &Params) -> Result<Arrivals, SpecError> {
     match key.as_str() {
         "closed" => {}
         "open" => return Err(SpecError::new("", "a table", "\"open\" alone")),
-        other => return Err(unknown(other)),
+        other => return Err(unknown_name("", other, &WORDS)),
     }
     if let Some((second, _)) = keys.next() {
         return Err(SpecError::new("", format!("{second:?} as well"), "closed alone"));

@@ -1,19 +1,17 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::{
-    fail_zone, not_supported, Branch, DriveFacts, DriveNode, ErrorKind, Flow, Layer, LayerCompletion, Setting,
-};
+use super::{not_supported, Becomes, Branch, DriveFacts, ErrorKind, FailedZone, Flow, Layer, LayerCompletion, Setting};
 use crate::measured::MemberOutcome;
-use crate::member::{of_drive, Member};
+use crate::member::of_drive;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Hint, Setting as DriveSetting};
+use headstack_drive::zoned::ZoneCondition;
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
-use headstack_trace::Ioprio;
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
 
 /// Settings that a drive accepts.
-pub(crate) const SETTINGS: &[&str] = &[
+const SETTINGS: &[&str] = &[
     "queue_depth",
     "scheduler",
     "arms_in_motion",
@@ -26,11 +24,31 @@ pub(crate) const SETTINGS: &[&str] = &[
     "fail_zone",
 ];
 
+/// Changes a setting of a drive at `now`, to which it was advanced.
+///
+/// # Errors
+/// A setting that the drive refuses.
+pub(crate) fn change_drive(drive: &mut Drive, now: Time, setting: &Setting) -> Result<(), SpecError> {
+    match setting {
+        Setting::Drive(setting) => drive.set(now, setting.clone()),
+        Setting::FailPart(part) => drive.fail(now, *part),
+        Setting::FailZone(FailedZone { block, becomes }) => {
+            let to = match becomes {
+                Becomes::ReadOnly => ZoneCondition::ReadOnly,
+                Becomes::Offline => ZoneCondition::Offline,
+            };
+            let need = "the first block of a zone with a write pointer that is not offline";
+            drive.fail_zone(Lba(*block), to).map_err(|_| SpecError::new("setting.block", block, need))
+        }
+        other => Err(not_supported("a drive", other, SETTINGS)),
+    }
+}
+
 /// A drive as a layer. Its logical units are the layer's units.
 ///
 /// The drive announces a completion when the service begins; the layer passes it on at once.
-pub struct DriveLayer<M> {
-    drive: M,
+pub struct DriveLayer {
+    pub(super) drive: Drive,
     /// The drive's number in the system.
     index: u32,
     /// First block and size of each unit, in 512-byte blocks.
@@ -42,13 +60,11 @@ pub struct DriveLayer<M> {
     removal: Removal,
     /// What was changed of the drive while it runs, for one that takes its place.
     settings: Vec<DriveSetting>,
-    /// Completions that the drive announced when it was measured.
-    early: Vec<Completion>,
 }
 
-impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
+impl DriveLayer {
     /// Drive number `index` of the system.
-    pub fn branch(drive: M, index: u32) -> Branch {
+    pub fn branch(drive: Drive, index: u32) -> Branch {
         let units = units_of(drive.logical_units());
         let layer = DriveLayer {
             drive,
@@ -59,7 +75,6 @@ impl<M: Member<Report = Completion> + 'static> DriveLayer<M> {
             outcome: MemberOutcome::default(),
             removal: Removal::default(),
             settings: Vec::new(),
-            early: Vec::new(),
         };
         Branch::new(Box::new(layer), Vec::new())
     }
@@ -86,7 +101,7 @@ fn units_of(sizes: Vec<u64>) -> Vec<(u64, u64)> {
     sizes.into_iter().map(place).collect()
 }
 
-impl<M: Member<Report = Completion>> DriveLayer<M> {
+impl DriveLayer {
     /// A drive that takes the place of this one gets the last setting of each kind, in order. The power condition belongs to
     /// the drive that was there.
     fn remember(&mut self, setting: &DriveSetting) {
@@ -99,15 +114,6 @@ impl<M: Member<Report = Completion>> DriveLayer<M> {
         };
         self.settings.retain(|old| !is_same(old));
         self.settings.push(setting.clone());
-    }
-
-    /// Advances the drive to `until`; its completions wait for [`Layer::happen`].
-    fn bring_to(&mut self, until: Time) {
-        // Nearly always the drive was advanced so far already.
-        if self.drive.next_event() < until {
-            let early = &mut self.early;
-            self.drive.advance(until, &mut |c| early.push(*c));
-        }
     }
 }
 
@@ -153,7 +159,7 @@ impl Count<'_> {
     }
 }
 
-impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
+impl Layer for DriveLayer {
     fn name(&self) -> &str {
         "drive"
     }
@@ -173,17 +179,14 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
             _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
         let own = DriveRequest { id: u64::from(tag), command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
-        self.drive.submit(flow.now(), own, asked.submitter);
+        self.drive.submit(flow.now(), own);
     }
 
     /// Drives have no layers below.
     fn ended(&mut self, _request: u32, _flow: &mut Flow) {}
 
     fn next_event(&self) -> Time {
-        match self.early.is_empty() {
-            true => self.drive.next_event(),
-            false => Time::ZERO,
-        }
+        self.drive.next_event()
     }
 
     fn happen(&mut self, flow: &mut Flow) {
@@ -193,7 +196,6 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
             aborted: &mut self.aborted,
             outcome: &mut self.outcome,
         };
-        self.early.drain(..).for_each(|c| count.report(&c, flow));
         let until = Time(flow.now().0 + 1);
         self.drive.advance(until, &mut |c| count.report(c, flow));
     }
@@ -207,39 +209,36 @@ impl<M: Member<Report = Completion>> Layer for DriveLayer<M> {
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
         let now = flow.now();
-        self.bring_to(now);
-        match setting {
-            Setting::Drive(setting) => {
-                self.drive.set(now, setting.clone())?;
-                self.remember(setting);
-                Ok(())
-            }
-            Setting::FailPart(part) => self.drive.fail(now, *part),
-            Setting::FailZone(failed) => fail_zone(self.drive.drive_mut(), *failed),
-            other => Err(not_supported("a drive", other, SETTINGS)),
+        self.drive.bring_to(now);
+        change_drive(&mut self.drive, now, setting)?;
+        if let Setting::Drive(setting) = setting {
+            self.remember(setting);
         }
+        Ok(())
     }
 
     fn reset_statistics(&mut self, now: Time) {
-        self.bring_to(now);
+        self.drive.bring_to(now);
         self.drive.reset_statistics(now);
         self.outcome = MemberOutcome::default();
         self.removal.before = DriveEnergy::default();
         self.removal.was_there = !self.removal.removed;
     }
 
-    fn drive(&self) -> Option<&dyn DriveNode> {
+    fn drive(&self) -> Option<&DriveLayer> {
         Some(self)
     }
 
-    fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
+    fn drive_mut(&mut self) -> Option<&mut DriveLayer> {
         Some(self)
     }
 }
 
-impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
-    fn energy(&mut self, until: Time) -> DriveEnergy {
-        self.bring_to(until);
+/// What only drives have.
+impl DriveLayer {
+    /// Energy from the last reset to `until`, without that of the time in which it was removed.
+    pub fn energy(&mut self, until: Time) -> DriveEnergy {
+        self.drive.bring_to(until);
         let mut sum = self.removal.before;
         if !self.removal.removed {
             sum.add(&self.drive.energy(until));
@@ -247,8 +246,9 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
         sum
     }
 
-    fn joules(&mut self, until: Time) -> ByMode {
-        self.bring_to(until);
+    /// The joules of [`DriveLayer::energy`] by state.
+    pub fn joules(&mut self, until: Time) -> ByMode {
+        self.drive.bring_to(until);
         let mut sum = self.removal.before.joules();
         if !self.removal.removed {
             sum.add(&self.drive.joules(until));
@@ -256,11 +256,8 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
         sum
     }
 
-    fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        sums.push(self.joules(until).total());
-    }
-
-    fn set_removed(&mut self, now: Time, removed: bool) {
+    /// From `now` on the drive is out of the system, and draws nothing, or is in it.
+    pub fn set_removed(&mut self, now: Time, removed: bool) {
         self.removal.was_there |= !removed;
         if removed == self.removal.removed {
             return;
@@ -268,81 +265,57 @@ impl<M: Member<Report = Completion>> DriveNode for DriveLayer<M> {
         if removed {
             self.removal.before = self.energy(now);
         } else {
-            self.bring_to(now);
+            self.drive.bring_to(now);
             self.drive.reset_statistics(now);
         }
         self.removal.removed = removed;
     }
 
-    fn arms(&self) -> u32 {
-        self.drive.arms()
-    }
-
-    fn conditions(&self) -> Vec<Condition> {
-        self.drive.conditions()
-    }
-
-    fn facts(&self) -> DriveFacts {
-        let facts = DriveFacts {
-            number: self.index,
-            queue_depth: self.drive.queue_depth(),
-            access_ranges: self.drive.access_ranges(),
-            has_limits: self.drive.has_limits(),
-            heeded: self.drive.heeded(),
-            ..DriveFacts::default()
-        };
-        let Some(drive) = self.drive.drive() else {
-            return facts;
-        };
-        let design = drive.design();
+    /// What a host sees of it.
+    pub fn facts(&self) -> DriveFacts {
+        let (drive, design) = (&self.drive, self.drive.design());
         let (spec, conditions) = (design.spec(), design.conditions());
         let timer = |c| conditions.timer(c).map(|ns| Span(ns as i64));
+        let limits = drive.duration_limits();
         DriveFacts {
+            number: self.index,
             model: spec.name.clone(),
             sector_bytes: spec.geometry.sector_size.0,
             rpm: spec.geometry.rotation_speed.0.round() as u32,
             write_cache: spec.cache.write_back,
             zones: drive.zone_rules(),
             conditions: (Condition::LOW.into_iter()).filter(|c| conditions.has(*c)).map(|c| (c, timer(c))).collect(),
-            ..facts
+            queue_depth: drive.queue_depth(),
+            access_ranges: design.access_ranges(),
+            has_limits: !limits.reads.is_empty() || !limits.writes.is_empty(),
+            heeded: limits.enabled,
         }
     }
 
-    fn modelled(&self) -> Option<&Drive> {
-        self.drive.drive()
-    }
-
-    fn modelled_mut(&mut self) -> Option<&mut Drive> {
-        self.drive.drive_mut()
-    }
-
-    fn exchange(&mut self, now: Time, drive: Drive) -> bool {
-        let Some(own) = self.drive.drive_mut() else {
-            return false;
-        };
-        *own = drive;
-        self.units = units_of(own.logical_units());
+    /// Puts another drive in its place, at `now`: it has the settings of this one, and the same numbers of requests. Nothing
+    /// may be under way.
+    pub fn exchange(&mut self, now: Time, drive: Drive) {
+        self.drive = drive;
+        self.units = units_of(self.drive.logical_units());
         for setting in &self.settings {
             // The drive that was there has taken it.
             let _ = self.drive.set(now, setting.clone());
         }
-        true
     }
 
-    fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
+    /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
+    /// are in its buffer. False if there is no such unit.
+    pub fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
         let Some(&(first, _)) = self.units.get(unit as usize) else {
             return false;
         };
         let range = first + blocks.start..first + blocks.end;
-        let mut told = |r: Range<u64>| sink(r.start - first..r.end - first);
-        self.drive.unwritten(range, &mut told)
+        self.drive.unwritten(range, &mut |r| sink(r.start - first..r.end - first));
+        true
     }
 
-    fn hint(&self, priority: Ioprio) -> Hint {
-        self.drive.hint(priority)
-    }
-
-    fn outcome(&mut self, until: Time) -> MemberOutcome {
+    /// Measurements up to `until`.
+    pub fn outcome(&mut self, until: Time) -> MemberOutcome {
         let energy = self.energy(until);
         self.outcome.observe(&self.drive, until);
         MemberOutcome { energy, is_absent: !self.removal.was_there, ..self.outcome.clone() }

@@ -194,7 +194,8 @@ struct BadBlocks {
     weak: RangeMap<u64, Span>,
 }
 
-struct Fault {
+/// Faults of the devices below, one for each unit.
+pub struct Fault {
     members: Vec<u64>,
     seed: u64,
     slow: Slow,
@@ -599,25 +600,35 @@ impl Layer for Fault {
         all.add_ns("busy", self.counts.busy_ns);
     }
 
-    fn fault_signs(&self) -> Option<FaultSigns> {
-        Some(FaultSigns {
+    fn fault(&self) -> Option<&Fault> {
+        Some(self)
+    }
+}
+
+/// What a host sees of it.
+impl Fault {
+    /// What it has a SCSI drive say.
+    pub fn signs(&self) -> FaultSigns {
+        FaultSigns {
             busy_until: self.busy_until,
             predicts_failure: self.predicts_failure,
             has_weak: self.bad.iter().any(|of| !of.weak.is_empty()),
-        })
+        }
     }
 
-    fn weak(&self, unit: u32, blocks: Range<u64>) -> Option<u64> {
+    /// The first of these blocks of a unit that are read only after some time.
+    pub fn weak(&self, unit: u32, blocks: Range<u64>) -> Option<u64> {
         let of = self.bad.get(unit as usize)?;
         let first = of.weak.overlapping(&blocks).next()?.0.start;
         Some(first.max(blocks.start))
     }
 
-    fn fault_state(&self, now: Time) -> Option<FaultState> {
-        Some(match (self.is_gone, self.is_stuck(now)) {
+    /// How it is at `now`.
+    pub fn state(&self, now: Time) -> FaultState {
+        match (self.is_gone, self.is_stuck(now)) {
             (true, _) => FaultState::Gone,
             (false, true) => FaultState::Stuck,
             (false, false) => FaultState::Well,
-        })
+        }
     }
 }

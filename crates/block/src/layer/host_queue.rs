@@ -18,21 +18,6 @@
 //! Flushes and write-through requests also take a place, and are dispatched before the requests in the elevator. One flush
 //! is on its way at a time; those that come meanwhile are carried out by one flush after it (`flush.rs`).
 //!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `elevator` | `none`, `deadline`, `mq-deadline`, `ranges`, `bfq` | `mq-deadline` |
-//! | `elevator_parameters` | a table, as the elevator's file documents | none |
-//! | `places` | `legacy`: sync and async requests have separate pools, with batchers; `blk-mq`: one pool | `legacy` for `deadline`, else `blk-mq` |
-//! | `nr_requests` | places, 4 to 65,536; requests at the lower layer hold theirs | `legacy`: 128; `blk-mq`: twice the depth, at most 256; for `none` the depth |
-//! | `depth` | requests at the lower layer at once | 32 |
-//! | `wake_time` | from the moment when a process is woken until it submits again, 0 to 1 s | 50 us |
-//! | `retake` | `blk-mq`: share of the places promised to a woken process that one which comes earlier takes, 0 to 1 | 0.3 |
-//! | `completion_time` | from the end of a request at the device until the host notices it, 0 to 1 s | 0 s |
-//! | `sync_writes` | plain writes count as sync, as with direct input and output | `false` |
-//! | `merge`, `front_merges` | whether requests are merged at all; whether also in front of waiting ones | `true` |
-//! | `max_request` | longest merged request | `legacy`: 512 KiB; `blk-mq`: 1280 KiB |
-//! | `max_segments` | most submitted requests in a merged one | 128 |
-//!
 //! Statistics: `merged_back`, `merged_front`, `merged_neighbours`, `merged_flushes`, `dispatched`, `blocked` (requests that
 //! waited for a place), `most_admitted`; times `blocked` and `waited_in_elevator`.
 //! # Source
@@ -140,7 +125,7 @@ struct Counts {
 }
 
 /// A host queue for each unit of the layer below.
-struct HostQueue {
+pub struct HostQueue {
     members: Vec<u64>,
     queues: Vec<Queue>,
     groups: Slab<Group>,
@@ -629,22 +614,34 @@ impl Layer for HostQueue {
         all.add_ns("waited_in_elevator", c.in_elevator_ns);
     }
 
-    fn queue_sizes(&self) -> Option<(u32, u32)> {
+    fn host_queue(&self) -> Option<&HostQueue> {
+        Some(self)
+    }
+}
+
+/// What a host sees of it. Its queues are alike.
+impl HostQueue {
+    /// Places and depth.
+    pub fn sizes(&self) -> Option<(u32, u32)> {
         let queue = self.queues.first()?;
         Some((queue.places.limit(), queue.depth))
     }
 
-    fn is_draining(&self) -> bool {
+    /// Whether it admits nothing until its requests have ended, because a change of its places or of its elevator waits for
+    /// that.
+    pub fn is_draining(&self) -> bool {
         self.queues.iter().any(|q| q.places.is_frozen())
     }
 
-    fn read_expire(&self) -> Option<Span> {
+    /// Time from a read's arrival to its deadline; `None` of elevators without deadlines.
+    pub fn read_expire(&self) -> Option<Span> {
         let queue = self.queues.first()?;
         let elevator = queue.successor.as_ref().unwrap_or(&queue.elevator);
         elevator.read_expire()
     }
 
-    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
-        Some((&self.elevator, self.elevators.names().collect()))
+    /// Its elevator, and the names of all that it can have.
+    pub fn elevators(&self) -> (&str, Vec<&str>) {
+        (&self.elevator, self.elevators.names().collect())
     }
 }

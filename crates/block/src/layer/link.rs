@@ -8,12 +8,6 @@
 //! transfer starts when the requests before it are done. Requests without data do not wait. The units of the
 //! layers below are the units of the link, in order.
 //!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `bandwidth` | bytes per second in each direction | needed |
-//! | `duplex` | `full`: reads and writes have a direction each; `half`: they share the port | `full` |
-//! | `frame`, `frame_overhead` | most data in a frame; bytes sent with each frame besides its data | 2 KiB, none |
-//!
 //! A change of the bandwidth applies to transfers that begin afterwards.
 //!
 //! Statistics: times `reads_crossing` and `writes_crossing`, and `waited_for_port`.

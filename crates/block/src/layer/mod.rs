@@ -29,16 +29,16 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::{Sense, ZoneRules};
-use headstack_drive::{join, Command, Components, Drive, DriveEnergy, Heeded, Hint, LimitEnd, Part};
-use headstack_engine::ByMode;
+use headstack_drive::{join, Command, Components, Heeded, Hint, LimitEnd, Part};
 use headstack_schema::{plugins, Choice, Plugins, SpecError, Table};
-use headstack_trace::Ioprio;
-use headstack_units::{Bandwidth, Lba, Span, Time};
+use headstack_units::{Bandwidth, Span, Time};
 use std::ops::Range;
 
+pub(crate) use drive::change_drive;
 pub use drive::DriveLayer;
-pub use fault::{Bad, Busy, Fails, FaultSigns, FaultState, Slow, Stuck, Weak};
+pub use fault::{Bad, Busy, Fails, Fault, FaultSigns, FaultState, Slow, Stuck, Weak};
 pub use flow::Flow;
+pub use host_queue::HostQueue;
 pub use statistics::{LayerResult, Statistics};
 pub use tree::{check, compose, Branch, LayerSpec, Tree};
 
@@ -292,26 +292,6 @@ pub enum Becomes {
     Offline,
 }
 
-/// A zone of a drive fails.
-///
-/// # Errors
-/// No zone with a write pointer begins there, or it is offline already.
-pub(crate) fn fail_zone(drive: Option<&mut Drive>, failed: FailedZone) -> Result<(), SpecError> {
-    use headstack_drive::zoned::ZoneCondition;
-    let to = match failed.becomes {
-        Becomes::ReadOnly => ZoneCondition::ReadOnly,
-        Becomes::Offline => ZoneCondition::Offline,
-    };
-    let done = drive.map(|drive| drive.fail_zone(Lba(failed.block), to));
-    match done {
-        Some(Ok(())) => Ok(()),
-        _ => {
-            let need = "the first block of a zone with a write pointer that is not offline";
-            Err(SpecError::new("setting.block", failed.block, need))
-        }
-    }
-}
-
 impl Setting {
     /// Its key in a change of an experiment, if there is one.
     pub fn name(&self) -> &'static str {
@@ -388,46 +368,24 @@ pub trait Layer: Send {
     /// Adds the layer's own counts since the last reset.
     fn add_counts(&self, _all: &mut Statistics) {}
     /// The drive, if the layer is one.
-    fn drive(&self) -> Option<&dyn DriveNode> {
+    fn drive(&self) -> Option<&DriveLayer> {
         None
     }
-    /// The drive, if the layer is one.
-    fn drive_mut(&mut self) -> Option<&mut dyn DriveNode> {
+    /// The same, to change it.
+    fn drive_mut(&mut self) -> Option<&mut DriveLayer> {
         None
     }
-    /// How a fault layer is at `now`; `None` of other layers.
-    fn fault_state(&self, _now: Time) -> Option<FaultState> {
+    /// The fault layer, if it is one.
+    fn fault(&self) -> Option<&Fault> {
         None
     }
-    /// What a fault layer has a SCSI drive say; `None` of other layers.
-    fn fault_signs(&self) -> Option<FaultSigns> {
+    /// The host queue, if it is one.
+    fn host_queue(&self) -> Option<&HostQueue> {
         None
     }
     /// Whether a volume's member was taken out of it, so that nothing of it draws power. One that failed does.
     fn is_removed(&self, _member: u32) -> bool {
         false
-    }
-    /// Of a fault layer, the first of these blocks of a unit that are read only after some time.
-    fn weak(&self, _unit: u32, _blocks: Range<u64>) -> Option<u64> {
-        None
-    }
-    /// Places and depth of a host queue; `None` of other layers.
-    fn queue_sizes(&self) -> Option<(u32, u32)> {
-        None
-    }
-    /// Whether a host queue admits nothing until its requests have ended, because a change of its places or of its
-    /// elevator waits for that.
-    fn is_draining(&self) -> bool {
-        false
-    }
-    /// Time from a read's arrival to its deadline in a host queue; `None` of other layers, and of elevators without
-    /// deadlines.
-    fn read_expire(&self) -> Option<Span> {
-        None
-    }
-    /// The elevator of a host queue, and the names of all that it can have; `None` of other layers.
-    fn elevators(&self) -> Option<(&str, Vec<&str>)> {
-        None
     }
 }
 
@@ -436,11 +394,11 @@ pub trait Layer: Send {
 pub struct DriveFacts {
     /// Its number in the system.
     pub number: u32,
-    /// The name of its model; empty if it has none.
+    /// The name of its model.
     pub model: String,
     /// Bytes of a physical sector.
     pub sector_bytes: u64,
-    /// Revolutions per minute, rounded; 0 if not known.
+    /// Revolutions per minute, rounded.
     pub rpm: u32,
     /// Whether writes may end in its buffer.
     pub write_cache: bool,
@@ -456,38 +414,6 @@ pub struct DriveFacts {
     pub has_limits: bool,
     /// Which hints of commands it heeds.
     pub heeded: Heeded,
-}
-
-/// What only drives have.
-pub trait DriveNode {
-    /// Energy from the last reset to `until`, without that of the time in which it was removed.
-    fn energy(&mut self, until: Time) -> DriveEnergy;
-    /// The joules of [`DriveNode::energy`] by state.
-    fn joules(&mut self, until: Time) -> ByMode;
-    /// Appends the joules from the last reset to `until`.
-    fn add_joules(&mut self, until: Time, sums: &mut Vec<f64>);
-    /// From `now` on the drive is out of the system, and draws nothing, or is in it.
-    fn set_removed(&mut self, now: Time, removed: bool);
-    /// Arm assemblies that can move at once.
-    fn arms(&self) -> u32;
-    /// The low-power conditions that it has.
-    fn conditions(&self) -> Vec<Condition>;
-    /// What a host sees of it.
-    fn facts(&self) -> DriveFacts;
-    /// The modelled drive itself; `None` if it is one of a program's own.
-    fn modelled(&self) -> Option<&Drive>;
-    /// The same, to change it.
-    fn modelled_mut(&mut self) -> Option<&mut Drive>;
-    /// Puts another drive in its place, at `now`: it has the settings of this one, and the same numbers of requests. Nothing
-    /// may be under way. False, and nothing is changed, if it is one of a program's own.
-    fn exchange(&mut self, now: Time, drive: Drive) -> bool;
-    /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
-    /// are in its buffer. False if that is not known.
-    fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool;
-    /// What it is asked for the turn of a request with this priority.
-    fn hint(&self, priority: Ioprio) -> Hint;
-    /// Measurements up to `until`.
-    fn outcome(&mut self, until: Time) -> crate::measured::MemberOutcome;
 }
 
 /// The error for a setting that `layer` does not have; `known` are those that it has.

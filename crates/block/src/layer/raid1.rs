@@ -3,16 +3,6 @@
 //! # Model
 //! Every member holds every block. A read goes to one member, chosen by a policy; a write goes to all. Writes
 //! that overlap are carried out one after another, so that all members hold the same data.
-//!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `read_policy` | `md-raid1`, `nearest`, `fewest-pending`, `round-robin`, `first`, ... | `md-raid1` |
-//! | `rebuild_rate` | rate at which stale data are rewritten, as a mean over seconds; md's `sync_speed_max` | no rebuilding |
-//! | `rebuild_rate_min` | rate up to which the rebuild does not give way to requests; md's `sync_speed_min` | `rebuild_rate` |
-//! | `rebuild_at_once` | bytes of a member that are being rebuilt at once | 31 windows of 64 KiB |
-//! | `rebuild_request` | longest request of the rebuild | 1,016 KiB |
-//! | `rebuild_host_time` | time of the host for each 4 KiB of a member being rebuilt, before its write and once more after it | 0 s |
-//! | `gone` | list of members that are missing from the start | none |
 //! # Source
 //! Linux md, `raid1.c`: the read policy of 6.9 and later for rotating members.
 //! # Validity

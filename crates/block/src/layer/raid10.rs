@@ -7,14 +7,6 @@
 //! rows alternate (`offset`). Requests and the windows of a rebuild take turns, as in md: a window of 64 KiB begins when all
 //! requests under way have completed, and requests that arrive meanwhile begin one after another when it is done. More windows begin
 //! with it while no request waits.
-//!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `near`, `far` | copies in a set, and number of sets; `near` times `far` copies in all | 2, 1 |
-//! | `offset` | rows of the sets alternate | `false` |
-//! | `chunk` | contiguous data per member | 512 KiB |
-//! | `read_policy` | see `raid1` | `md-raid10-near`; `md-raid10-far` where `far` is above 1 and not `offset` |
-//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_at_once`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
 //! # Source
 //! Linux md, `raid10.c`; `md(4)`.
 //! # Validity

@@ -4,21 +4,10 @@
 //! `volume/parity.rs` describes the reads and writes that keep the parity consistent, also without a member;
 //! `volume/stripe_cache.rs` how writes of the same rows join.
 //!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `layout` | `left-symmetric`, `left-asymmetric`, `right-symmetric`, `right-asymmetric` | `left-symmetric` |
-//! | `chunk` | contiguous data per member | 512 KiB |
-//! | `unit` | smallest run that is read, computed and written | 4 KiB |
-//! | `rmw_level` | read-modify-write: 0 never; 1 where it reads less than reconstruct-write; 2 also where it reads as much | 1 |
-//! | `stripe_cache` | writes of the same rows join, and what was read or written is not read again; DiskSim has none | yes |
-//! | `rebuild_at_once` | as in `raid1`; md's `stripe_cache_size` | 1 MiB: 256 units of 4 KiB; without a rebuild, rows that writes find |
-//! | `rebuild_grows_to` | what that grows to, by one `unit` each time that all of it is used | it does not grow |
-//! | `rebuild_rate`, `rebuild_rate_min`, `rebuild_request`, `rebuild_host_time`, `gone` | as in `raid1` | |
-//!
 //! While a rebuild has all of the stripe cache under way, writes wait for it, and reads do so, too: md reads past the cache
 //! only where no member is missing. When they go on the rebuild waits for a timer of one tick, so that they are first.
 //! # Source
-//! Linux md, `raid5.c`; Patterson, Gibson & Katz, SIGMOD 1988.
+//! Linux md, `raid5.c` (DiskSim has no stripe cache); Patterson, Gibson & Katz, SIGMOD 1988.
 //! # Validity
 //! Requests themselves do not fill the cache. md's has no limit but memory, of which a host that needs it takes some back; so it grows only
 //! where `rebuild_grows_to` says how far. The measured one went from 256 units to 510 in 40 s.
@@ -63,6 +52,7 @@ pub struct Parameters {
     /// Whether writes of the same rows join, and what was read or written is not read again, as in md.
     #[param(default = true)]
     stripe_cache: bool,
+    // In md `stripe_cache_size`, in pages. Without a rebuild these are the rows that writes find there.
     /// Bytes of a member that are being rebuilt at once.
     #[param(default = AT_ONCE, range = WINDOW..=MOST)]
     rebuild_at_once: Bytes,

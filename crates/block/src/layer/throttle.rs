@@ -7,12 +7,7 @@
 //! below counts its own time from the release on, because a process that is throttled sleeps before its request exists
 //! there.
 //!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `iops` | requests per second | no limit |
-//! | `bandwidth` | bytes per second | no limit |
-//!
-//! One of the two may be given. The limit may change during a run; waiting requests are then released at the new rate.
+//! One of `iops` and `bandwidth` may be given. The limit may change during a run; waiting requests are then released at the new rate.
 //!
 //! Statistics: `held` (requests that had to wait) and the time `held`.
 //! # Source

@@ -2,7 +2,7 @@
 
 use super::flow::{self, Flow, Message, Place, HOST};
 use super::{
-    independent, throttle, Context, DriveLayer, DriveNode, Elevators, ErrorKind, Layer, LayerCompletion, LayerResult,
+    independent, throttle, Context, DriveLayer, Elevators, ErrorKind, HostQueue, Layer, LayerCompletion, LayerResult,
     LowerCount, Request, Setting, Statistics,
 };
 use crate::controlled::ControlledDrive;
@@ -11,7 +11,7 @@ use crate::member::{CompletionReport, Member};
 use crate::target::Target;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
-use headstack_drive::{Completion, DriveEnergy, DriveRequest, Hint};
+use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::ByMode;
 use headstack_schema::{Plugin, Plugins, SpecError};
 use headstack_trace::Ioprio;
@@ -210,15 +210,12 @@ impl Tree {
     ///
     /// # Errors
     /// As [`compose`].
-    pub fn new<M>(
-        drives: Vec<M>,
+    pub fn new(
+        drives: Vec<Drive>,
         specs: &[LayerSpec],
         entries: &Plugins<dyn Layer>,
         elevators: &Elevators,
-    ) -> Result<Tree, SpecError>
-    where
-        M: Member<Report = Completion> + Send + 'static,
-    {
+    ) -> Result<Tree, SpecError> {
         let drives = drives.into_iter().enumerate();
         let drives = drives.map(|(i, drive)| DriveLayer::branch(drive, i as u32));
         let roots = compose(drives.collect(), specs, entries, elevators)?;
@@ -424,12 +421,7 @@ impl Tree {
     }
 
     /// The sum over all drives below a node of what `read` reads from each, added up level by level.
-    fn sum_of<T: Default>(
-        &mut self,
-        node: u32,
-        read: &impl Fn(&mut dyn DriveNode) -> T,
-        add: &impl Fn(&mut T, &T),
-    ) -> T {
+    fn sum_of<T: Default>(&mut self, node: u32, read: &impl Fn(&mut DriveLayer) -> T, add: &impl Fn(&mut T, &T)) -> T {
         let here = self.nodes.get_mut(node as usize);
         if let Some(drive) = here.and_then(|n| n.drive_mut()) {
             let own = read(drive);
@@ -450,13 +442,13 @@ impl Tree {
     fn find_knobs(&self, node: u32, above: &ControlledDrive, found: &mut Vec<ControlledDrive>) {
         let layer = &self.nodes[node as usize];
         if let Some(drive) = layer.drive() {
-            found.push(ControlledDrive { arms: drive.arms(), conditions: drive.conditions(), ..above.clone() });
-            return;
+            return found.push(above.clone().with(&drive.drive));
         }
         let mut own = above.clone();
-        if let Some((nr_requests, depth)) = layer.queue_sizes() {
-            own.queue = Some((own.drive.clone(), nr_requests, depth));
-            own.read_expire = layer.read_expire();
+        if let Some(queue) = layer.host_queue() {
+            let sizes = queue.sizes();
+            own.queue = sizes.map(|(nr_requests, depth)| (own.drive.clone(), nr_requests, depth));
+            own.read_expire = queue.read_expire();
         }
         if layer.name() == throttle::NAME {
             own.throttle = Some(own.drive.clone());
@@ -676,11 +668,6 @@ fn take_branch(nodes: &mut impl Iterator<Item = Box<dyn Layer>>, places: &[Place
 impl Member for Tree {
     type Report = LayerCompletion;
 
-    fn capacity_blocks(&self) -> u64 {
-        let last = self.firsts.last().zip(self.units.last());
-        last.map_or(0, |(first, unit)| first.saturating_add(unit.blocks))
-    }
-
     fn logical_units(&self) -> Vec<u64> {
         self.units.iter().map(|u| u.blocks).collect()
     }
@@ -690,7 +677,7 @@ impl Member for Tree {
     /// The first drive that heeds one decides.
     fn hint(&self, priority: Ioprio) -> Hint {
         let drives = self.nodes.iter().filter_map(|n| n.drive());
-        let mut hints = drives.map(|drive| drive.hint(priority));
+        let mut hints = drives.map(|layer| Member::hint(&layer.drive, priority));
         hints.find(|h| *h != Hint::None).unwrap_or(Hint::None)
     }
 
@@ -734,7 +721,7 @@ impl Member for Tree {
 
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
         for drive in self.nodes.iter_mut().filter_map(|n| n.drive_mut()) {
-            drive.add_joules(until, sums);
+            sums.push(drive.joules(until).total());
         }
     }
 
@@ -753,7 +740,7 @@ impl Member for Tree {
 
     fn is_draining(&self, way: &[u32]) -> bool {
         let layer = self.node_at(way).ok().and_then(|n| self.nodes.get(n as usize));
-        layer.is_some_and(|layer| layer.is_draining())
+        layer.and_then(|layer| layer.host_queue()).is_some_and(HostQueue::is_draining)
     }
 
     fn is_meant(&self, _target: &Target, _index: u32) -> bool {

@@ -13,7 +13,7 @@
 //! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use headstack_schema::{did_you_mean, Plugin, SpecError, Table};
+use headstack_schema::{chosen, Plugin, SpecError, Table};
 use std::collections::BTreeMap;
 
 /// The registry entry.
@@ -48,12 +48,7 @@ impl Prices {
         let mut prices: Vec<Component> = TABLE.to_vec();
         for (name, range) in &self.usd {
             let key = format!("usd.{name}");
-            let known = TABLE.iter().map(|c| c.name);
-            let found = prices.iter().position(|c| c.name == name).ok_or_else(|| {
-                let hint = did_you_mean(name, known.clone());
-                let names = known.collect::<Vec<_>>().join(", ");
-                SpecError::new(&key, format!("{name:?}"), format!("one of {names}{hint}"))
-            })?;
+            let found = chosen(&key, &TABLE.iter().map(|c| c.name).collect::<Vec<_>>(), Some(name))?;
             check_range(&key, *range)?;
             prices[found].usd = *range;
         }

@@ -151,6 +151,7 @@ impl Drive {
     /// # Errors
     /// A setting that the drive does not have or cannot take. The drive then stays as it was.
     pub fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
+        self.look(now);
         // Accounts for the rest up to now with the settings of before.
         self.rest_at(now.0);
         match setting {
@@ -223,6 +224,7 @@ impl Drive {
     /// # Errors
     /// The drive does not have the part, or it cannot work without parts.
     pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
+        self.look(now);
         self.rest_at(now.0);
         let design = self.design().clone();
         let fault = FaultSpec {
@@ -248,6 +250,14 @@ impl Drive {
     /// Aborts a waiting command: it completes at `now` with an error. False if no command of this number
     /// waits as a whole.
     pub fn abort(&mut self, now: Time, id: u64) -> bool {
+        self.look(now);
+        let n_told = self.done.len();
+        let is_aborted = self.abort_now(now, id);
+        self.tell_done(n_told);
+        is_aborted
+    }
+
+    fn abort_now(&mut self, now: Time, id: u64) -> bool {
         self.rest_at(now.0);
         if let Some(control) = &mut self.control {
             let named = |h: &Held| matches!(h, Held::Request(_, r) if r.id == id);
@@ -462,18 +472,14 @@ impl Drive {
         (since <= now).then_some(since)
     }
 
-    /// Prepares a resting drive for a command. False if the command has to wait for a change first.
+    /// Submits a command to a drive that may rest; it waits if there is a change to come first.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Time, request: DriveRequest) -> bool {
-        let Some(control) = &mut self.control else {
-            return true;
-        };
-        if control.order.is_some() {
-            control.held.push_back(Held::Request(now, request));
-            return false;
+    pub(super) fn submit_controlled(&mut self, now: Time, request: DriveRequest) {
+        if let Some(control) = self.control.as_mut().filter(|c| c.order.is_some()) {
+            return control.held.push_back(Held::Request(now, request));
         }
         self.wake(now);
-        true
+        self.submit_now(now, request);
     }
 
     /// Starts the recovery of a resting drive for a command that arrives at `now`.

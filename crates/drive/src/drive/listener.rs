@@ -1,10 +1,31 @@
 //! The phases of a drive for a listener: work of the mechanism, rest, and power conditions, for each assembly
-//! without gap or overlap.
+//! without gap or overlap. And who watches a drive: he looks at it at times of his own, which has no effect on it.
 
 use super::Drive;
+use crate::command::{Completion, DriveRequest};
 use crate::phase::{Phase, PhaseKind};
 use crate::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_units::Time;
+
+/// Looks at a drive at times of its own, and hears of its commands.
+pub trait Watch: Send {
+    /// Looks at the drive at `at`, up to which it was advanced. Returns a later time at which to look next; after `None` it
+    /// is dropped.
+    fn look(&mut self, at: Time, drive: &mut Drive) -> Option<Time>;
+    /// A command reaches the drive.
+    fn submitted(&mut self, now: Time, request: &DriveRequest, drive: &Drive);
+    /// A command has completed, or will.
+    fn completed(&mut self, completion: &Completion);
+    /// The drive's count of energy begins anew at `now`.
+    fn restarted(&mut self, now: Time, drive: &mut Drive);
+}
+
+/// Who watches a drive.
+pub(super) struct Watched {
+    watch: Box<dyn Watch>,
+    /// When it looks next.
+    due: Time,
+}
 
 /// How far the listener of a drive has been told.
 pub(super) struct Listener {
@@ -110,5 +131,93 @@ impl Drive {
             telling.rests(assembly, decided.max(until.0).min(begun));
         }
         self.listener = Some(listener);
+    }
+    /// Has a new drive watched, as one to which somebody [listens](Drive::listen), from time zero on. When it is dropped it
+    /// goes on without commands as long as somebody looks.
+    pub fn watch(&mut self, watch: Box<dyn Watch>) {
+        self.listen(Time::ZERO);
+        self.set_watched(Some(Watched { watch, due: Time::ZERO }));
+    }
+
+    fn set_watched(&mut self, watched: Option<Watched>) {
+        self.watched = watched;
+        self.note_open();
+    }
+
+    /// Has the drive looked at at all times before `until` at which that is due. Nobody watches meanwhile. What completes
+    /// is kept for the host.
+    #[inline]
+    pub(super) fn look(&mut self, until: Time) {
+        if self.watched.as_ref().is_some_and(|w| w.due < until) {
+            self.look_now(until);
+        }
+    }
+
+    #[cold]
+    fn look_now(&mut self, until: Time) {
+        let mut watched = self.watched.take();
+        while let Some(Watched { watch, due }) = watched.as_mut().filter(|w| w.due < until) {
+            let mut done = std::mem::take(&mut self.done);
+            self.advance(*due, &mut |c| {
+                watch.completed(c);
+                done.push(*c);
+            });
+            self.done = done;
+            match watch.look(*due, self) {
+                Some(next) => *due = next,
+                None => watched = None,
+            }
+        }
+        self.set_watched(watched);
+    }
+
+    /// [`Drive::submit`] of a drive that is watched.
+    #[cold]
+    pub(super) fn submit_watched(&mut self, now: Time, request: DriveRequest) {
+        self.look(now);
+        if let Some(mut watched) = self.watched.take() {
+            watched.watch.submitted(now, &request, self);
+            self.watched = Some(watched);
+        }
+        let n_told = self.done.len();
+        self.submit_controlled(now, request);
+        self.tell_done(n_told);
+    }
+
+    /// Tells of the completions that the host does not know yet, after the first `n_told`.
+    pub(super) fn tell_done(&mut self, n_told: usize) {
+        if let Some(Watched { watch, .. }) = &mut self.watched {
+            self.done[n_told..].iter().for_each(|c| watch.completed(c));
+        }
+    }
+
+    /// [`Drive::advance`] of a drive that is watched.
+    #[cold]
+    pub(super) fn advance_watched(&mut self, until: Time, sink: &mut dyn FnMut(&Completion)) {
+        self.look(until);
+        std::mem::take(&mut self.done).iter().for_each(&mut *sink);
+        let mut watched = self.watched.take();
+        self.advance(until, &mut |c| {
+            watched.iter_mut().for_each(|w| w.watch.completed(c));
+            sink(c);
+        });
+        self.watched = watched;
+    }
+
+    /// The count of energy begins anew at `now`.
+    pub(super) fn note_restart(&mut self, now: Time) {
+        self.look(now);
+        if let Some(mut watched) = self.watched.take() {
+            watched.watch.restarted(now, self);
+            self.watched = Some(watched);
+        }
+    }
+}
+
+impl Drop for Drive {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.look(Time::NEVER);
+        }
     }
 }

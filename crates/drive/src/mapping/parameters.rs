@@ -9,7 +9,7 @@ use crate::bounds::{bounded, MOST_WAIT};
 use crate::parallelism::HeadOffset;
 use crate::spec::{ArmShare, DriveSpec, MediaScanMode};
 use headstack_schema::{
-    did_you_mean, name_in, read_beside, Choice, Kind, Params, Plugins, SpecError, Table, TableSchema,
+    name_in, read_beside, unknown_name, Choice, Kind, Params, Plugins, SpecError, Table, TableSchema,
 };
 use headstack_units::{Bytes, Span};
 
@@ -149,15 +149,7 @@ pub fn read(spec: &DriveSpec) -> Result<Option<LogParameters>, SpecError> {
             "\"trail\"",
             "another model: Trail is a mirror of a disk and a logging disk, as docs/models/shingled.md shows",
         )),
-        other => {
-            let names = || MODELS.iter().map(|m| m.0);
-            let list: Vec<&str> = names().collect();
-            Err(SpecError::new(
-                "mapping.model",
-                format!("{other:?}"),
-                format!("one of {}{}", list.join(", "), did_you_mean(other, names())),
-            ))
-        }
+        other => Err(unknown_name("mapping.model", other, &MODELS.iter().map(|m| m.0).collect::<Vec<_>>())),
     }
 }
 

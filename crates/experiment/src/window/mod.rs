@@ -1,26 +1,26 @@
 //! Records what the drives of a system do in a window of a run, for pictures: phases, commands, buffer, power.
 //!
 //! # Model
-//! The run is repeated up to the end of the window, with drives that keep a record. A member may be advanced in any
-//! steps, so a recorded drive does exactly what the drive of the run does.
+//! The run is repeated up to the end of the window, with a recorder that watches each drive. A drive may be advanced in any
+//! steps, so it does exactly what it does in the run.
 //! # Validity
 //! A change of spindle speed is noticed at the next sample. Rotation that is scaled for limit studies has no true
 //! angles and is refused.
 
 mod record;
-#[doc(hidden)]
-pub mod recorded;
+mod recorder;
 
 pub use record::{
     ArmRecord, CommandRecord, DriveRecord, HeadSetRecord, PhaseRecord, PlaceRecord, RotationRecord, SampleRecord,
     UnitRecord,
 };
-pub use recorded::Recorded;
 
 use crate::experiment::Experiment;
-use crate::run::{make_drive, run_with, Inputs, RunError, RunOptions};
+use crate::run::{placed, simulate_all, Inputs, RunError, RunOptions};
+use headstack_drive::Drive;
 use headstack_schema::SpecError;
 use headstack_units::{Span, Time};
+use recorder::Recorder;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +59,7 @@ pub struct WindowRecord {
 }
 
 /// Where drives leave their records, by their numbers in the system.
-pub type Records = Arc<Mutex<BTreeMap<u32, DriveRecord>>>;
+type Records = Arc<Mutex<BTreeMap<u32, DriveRecord>>>;
 
 /// The experiment with the one system and the one workload of a window, ended with it. Their seeds stay the same.
 fn narrowed(experiment: &Experiment, window: &Window) -> Experiment {
@@ -98,7 +98,7 @@ fn check(experiment: &Experiment, window: &Window) -> Result<(), SpecError> {
 ///
 /// # Errors
 /// A window that the experiment does not have, or that begins after its run has ended; a drive whose rotation is
-/// scaled; as [`run_with`].
+/// scaled; as [`run`](crate::run).
 pub fn record(
     experiment: &Experiment,
     inputs: &Inputs,
@@ -108,20 +108,20 @@ pub fn record(
     check(experiment, window)?;
     let one = narrowed(experiment, window);
     let records = Records::default();
-    let (kept, records_of_drives) = (*window, records.clone());
-    let make = move |design: &Arc<_>, system: &_, seed, index| {
-        let drive = make_drive(design, system, seed, index)?;
+    let watch = |drive: &mut Drive, number| {
         if drive.mechanics().scales_rotation() {
             let need = "1: a picture of scaled rotation is not supported";
             return Err(SpecError::new("positioning.rotation_scale", "another factor", need));
         }
-        Ok(Recorded::new(drive, index, &kept, records_of_drives.clone()))
+        drive.watch(Box::new(Recorder::new(drive, number, window, records.clone())));
+        Ok(())
     };
     let options = RunOptions { out_dir: None, log_requests: false, ..options.clone() };
-    let result = run_with(&one, inputs, &options, &make)?;
+    let simulated = simulate_all(&one, inputs, &options, &watch);
+    let (systems, _) = simulated.map_err(|e| placed(&one, e))?;
     let mut drives = records.lock().unwrap_or_else(PoisonError::into_inner);
     let mut drives: Vec<DriveRecord> = std::mem::take(&mut *drives).into_values().collect();
-    let Some(system) = result.systems.into_iter().next() else {
+    let Some(system) = systems.into_iter().next() else {
         let need = "a system";
         return Err(SpecError::new("experiment", "nothing", need).into());
     };

@@ -8,7 +8,7 @@ use headstack_units::{Lba, Time};
 use serde::Serialize;
 
 /// A drive in a window. Times are in nanoseconds from the start of the run, angles in turns, sizes in 512-byte blocks.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct DriveRecord {
     /// The drive's name in results.
     pub name: String,

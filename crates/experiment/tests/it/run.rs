@@ -596,3 +596,25 @@ fn registries_are_those_that_are_passed() {
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("workload[0].format: got \"csv\", need one of"), "{error}");
 }
+
+/// All background work counts as such: also a log's checkpoints.
+#[test]
+fn checkpoints_are_background_work() {
+    let text = r#"
+        [[system]]
+        drive = "cheetah-9lp"
+        [system.set.mapping]
+        model = "log"
+        recovery = { model = "checkpoint", every = 4 }
+        [[workload]]
+        synthetic = { n_requests = 500, reads = 0.0, rate = "50/s", size = "8 KiB", footprint = "1 GiB" }
+    "#;
+    let experiment = Experiment::from_toml(text, "test.toml".as_ref()).expect("an experiment");
+    let result = run(&experiment, &Inputs::new(drive_dirs()), &RunOptions::default()).expect("a run");
+    let drive = &result.systems[0].drives[0];
+    let (b, t) = (&drive.background, &drive.time_s);
+    assert!(b.checkpoint.time_s > 0.0);
+    let works = [b.read_ahead, b.destage, b.media_scan, b.follow, b.cleaning, b.checkpoint];
+    let share = works.iter().map(|w| w.time_s).sum::<f64>() / (t.idle + t.seek + t.rotation + t.transfer + t.standby);
+    assert!((drive.utilisation_background - share).abs() < 1e-12, "{} {share}", drive.utilisation_background);
+}

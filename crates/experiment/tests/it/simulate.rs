@@ -46,8 +46,8 @@ impl Constant {
 
 impl Member for Constant {
     type Report = Completion;
-    fn capacity_blocks(&self) -> u64 {
-        self.blocks
+    fn logical_units(&self) -> Vec<u64> {
+        vec![self.blocks]
     }
     fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
         self.waiting.push_back((now, request));

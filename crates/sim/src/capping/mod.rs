@@ -11,21 +11,6 @@
 //! `layers`, and a `throttle` if the policy limits rates. A first step at the beginning, before any reading, sets the
 //! policy's start values.
 //!
-//! | key of `[capping]` or `[system.capping]` | means | if absent |
-//! |---|---|---|
-//! | `policy` | name of a policy | needed |
-//! | `parameters` | its table, with `tiers`, gains, bounds | none |
-//! | `interval` | of the meter | 1 s |
-//! | `efficiency` | of the power supply: what the drives draw over what the meter shows | 1 |
-//! | `noise` | standard deviation of a reading | 0 W |
-//! | `resolution` | readings are rounded to multiples of this | 0 W: not rounded |
-//! | `delay` | age of the latest reading | 0 s |
-//! | `response_time` | what a reading tells of response times: `mean`, `p50`, `p90`, `p99`, `max` | `mean` |
-//! | `caps` | list of `{ at, cap }`, times from the first request; no `cap`: none from then on | none |
-//! | `cap_file` | CSV file with seconds and watts in its first two columns; empty watts: no cap | none |
-//! | `signal` | a cap that wanders; see [`caps`] | none |
-//! | `tolerance` | watts above the cap that are no violation | 0 W |
-//!
 //! One of `caps`, `cap_file` and `signal` may be given. Keys of `[system.capping]` replace those of `[capping]`.
 //! # Source
 //! The parts of the set-up of M. G. Khatib and Z. Bandic, FAST 2016, section 3: a meter that is read once a second,
@@ -54,7 +39,7 @@ use headstack_schema::{read_table, Choice, Kind, Plugins, SpecError, Table};
 use headstack_units::{Span, Watts};
 use std::path::Path;
 
-/// The table `capping`; the keys are in this module's description.
+/// The table `[capping]` or `[system.capping]`.
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct Capping {
     /// Name of the policy.
@@ -84,6 +69,7 @@ pub struct Capping {
     /// The cap over time.
     #[param(default)]
     pub caps: Vec<CapAt>,
+    // CSV: seconds and watts in its first two columns; empty watts: no cap from then on.
     /// A file with the cap over time.
     pub cap_file: Option<String>,
     /// A random cap.

@@ -70,7 +70,7 @@ impl<M: Member> Run<'_, '_, M> {
         let mut outcome = self.tracker.observers.outcome;
         for (member, o) in members.zip(&mut outcome.members) {
             o.energy = member.energy(end);
-            o.observe(member, end);
+            member.observe(end, o);
         }
         outcome.changes = self.marks.schedule.counts();
         let (first, last) = (self.marks.first, self.last_arrival);

@@ -12,17 +12,6 @@
 //! (`bfq/habits.rs`), if the drive has no queue of its own, if no other process has requests, and for processes whose weight
 //! is raised (`bfq/raising.rs`). Meanwhile requests of others may be served (`bfq/injection.rs`). A process that was slow is
 //! charged for the time of its turn, not for its sectors (`bfq/turn.rs`).
-//!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `slice_idle` | how long the drive is kept idle for a process; 0: never | 8 ms |
-//! | `max_budget` | most sectors in a turn; 0: what the drive transfers in `timeout_sync` at the rate that is measured | 0 |
-//! | `timeout_sync` | longest turn | 125 ms |
-//! | `fifo_expire_sync`, `fifo_expire_async` | after this time a request is late | 125 ms, 250 ms |
-//! | `back_seek_max` | farthest request behind the last one that is served before those far ahead | 16 MiB |
-//! | `back_seek_penalty` | how many times a distance backwards counts | 2 |
-//! | `strict_guarantees` | one request at the drive at a time, and always idling | `false` |
-//! | `low_latency` | processes that start, or ask for little at regular times, get more weight | `true` |
 //! # Source
 //! Linux 6.12, `block/bfq-iosched.c`, `bfq-wf2q.c`, `Documentation/block/bfq-iosched.rst`.
 //! # Validity

@@ -6,13 +6,6 @@
 //! own. The next request is taken from the range with the fewest requests at the drive, as long as that is
 //! fewer than `load`; of equal ones, from the first. When all ranges that have waiting requests have `load`
 //! of them at the drive, it is taken from the range with the earliest deadline.
-//!
-//! | parameter | means | if absent |
-//! |---|---|---|
-//! | `ranges` | how many, 1 to 8 | 2 |
-//! | `load` | requests at the drive that keep an actuator busy | 4 |
-//!
-//! and those of `mq-deadline`.
 //! # Source
 //! Linux's BFQ chooses like this for drives with several actuators since 6.3
 //! (`bfq_find_bfqq_for_underused_actuator`); here the rule is applied to deadlines. 4 is BFQ's empirical

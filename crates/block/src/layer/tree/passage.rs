@@ -35,46 +35,35 @@ impl Tree {
 
     /// The first of these blocks of a unit of the roots that a drive reads only after some time.
     pub fn weak(&self, unit: usize, blocks: Range<u64>) -> Option<u64> {
-        let mut at = self.units.get(unit).copied();
-        while let Some(here) = at {
-            let found = self.nodes[here.node as usize].weak(here.unit, blocks.clone());
-            if found.is_some() {
-                return found;
-            }
-            at = self.same_below(here);
-        }
-        None
+        let mut way = self.way(unit);
+        way.find_map(|at| self.nodes[at.node as usize].fault()?.weak(at.unit, blocks.clone()))
     }
 
     /// The drive to which requests to a unit come as they are, if they do.
     pub fn drive_of(&self, unit: usize) -> Option<&Drive> {
         let node = self.drive_node(unit)?;
-        self.nodes[node].drive()?.modelled()
+        self.nodes[node].drive().map(|layer| &layer.drive)
     }
 
     /// The same, to change it.
     pub fn drive_of_mut(&mut self, unit: usize) -> Option<&mut Drive> {
         let node = self.drive_node(unit)?;
-        self.nodes[node].drive_mut()?.modelled_mut()
+        self.nodes[node].drive_mut().map(|layer| &mut layer.drive)
     }
 
-    /// Puts another drive in the place of that one, at `now`; see [`DriveNode::exchange`](super::DriveNode::exchange).
+    /// Puts another drive in the place of that one, at `now`; see [`DriveLayer::exchange`](super::DriveLayer::exchange).
     pub fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
         let Some(node) = self.drive_node(unit) else {
             return false;
         };
         let own = self.nodes[node].drive_mut();
-        let is_done = own.is_some_and(|own| own.exchange(now, drive));
+        let is_done = own.map(|own| own.exchange(now, drive)).is_some();
         self.note(node as u32);
         is_done
     }
 
     fn drive_node(&self, unit: usize) -> Option<usize> {
-        let mut at = self.units.get(unit).copied()?;
-        while let Some(next) = self.same_below(at) {
-            at = next;
-        }
-        Some(at.node as usize)
+        self.way(unit).last().map(|at| at.node as usize)
     }
 
     /// The nodes that a request to a unit passes as it is, from the host down, each with its path: up to a drive, or to a
@@ -82,15 +71,18 @@ impl Tree {
     pub fn passage(&self, unit: usize) -> Vec<(Vec<u32>, &dyn Layer)> {
         let mut found: Vec<(Vec<u32>, &dyn Layer)> = Vec::new();
         let (mut above, mut path) = (HOST, Vec::new());
-        let mut next = self.units.get(unit).copied();
-        while let Some(at) = next {
+        for at in self.way(unit) {
             let step = self.below(above).position(|n| n == at.node);
             path.push(step.unwrap_or_default() as u32);
             found.push((path.clone(), &*self.nodes[at.node as usize]));
             above = at.node;
-            next = self.same_below(at);
         }
         found
+    }
+
+    /// The units that a request to a unit of the roots passes as it is, from the host down.
+    fn way(&self, unit: usize) -> impl Iterator<Item = flow::Member> + '_ {
+        std::iter::successors(self.units.get(unit).copied(), |at| self.same_below(*at))
     }
 
     /// The unit below a unit of a node that has the same blocks; `None` of a drive, and of a layer that divides requests.
@@ -104,25 +96,16 @@ impl Tree {
 
     /// The numbers of the drives below a unit of the roots.
     pub fn drives_of(&self, unit: usize) -> Vec<u32> {
-        let mut last = self.units.get(unit).copied();
-        while let Some(next) = last.and_then(|at| self.same_below(at)) {
-            last = Some(next);
-        }
-        let Some(at) = last else { return Vec::new() };
+        let Some(at) = self.way(unit).last() else { return Vec::new() };
         let end = self.flow.places[at.node as usize].end;
         let below = self.nodes[at.node as usize..end as usize].iter();
         below.filter_map(|n| Some(n.drive()?.facts().number)).collect()
     }
 
-    /// As [`DriveNode::unwritten`](crate::layer::DriveNode::unwritten), of a unit of the roots. False if a layer divides requests.
+    /// As [`DriveLayer::unwritten`](crate::layer::DriveLayer::unwritten), of a unit of the roots. False if a layer divides requests.
     pub fn unwritten(&self, unit: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        let mut at = self.units.get(unit).copied();
-        while let Some(here) = at {
-            if let Some(drive) = self.nodes[here.node as usize].drive() {
-                return drive.unwritten(here.unit, blocks, sink);
-            }
-            at = self.same_below(here);
-        }
-        false
+        let mut way = self.way(unit);
+        let drive = way.find_map(|at| Some((at.unit, self.nodes[at.node as usize].drive()?)));
+        drive.is_some_and(|(unit, drive)| drive.unwritten(unit, blocks, sink))
     }
 }

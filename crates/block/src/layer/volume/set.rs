@@ -13,6 +13,7 @@ use headstack_units::{Bandwidth, Bytes, Span};
 /// Parameters of volumes with redundancy: members that are missing, and how others are rebuilt.
 #[derive(Debug, Clone, Table)]
 pub(crate) struct Redundancy {
+    // In md `sync_speed_max`, and `sync_speed_min` for the next one.
     /// Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent.
     pub rebuild_rate: Option<Bandwidth>,
     /// Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`.

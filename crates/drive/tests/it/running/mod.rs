@@ -3,6 +3,7 @@
 
 mod settings;
 mod shipped;
+mod watched;
 
 use headstack_drive::power::conditions::{Condition, ConditionPhase, Passage};
 use headstack_drive::spec::DriveSpec;

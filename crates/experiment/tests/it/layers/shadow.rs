@@ -118,7 +118,7 @@ impl Trial {
             world.steps.insert(key, (number, step.clone()));
         }));
         let volume = Tree::over(vec![Branch::new(Box::new(volume), below)]);
-        let blocks = volume.capacity_blocks();
+        let blocks = volume.logical_units()[0];
         world.lock().unwrap().shape = Shape::new(level, n, member_blocks, blocks);
         Trial {
             seed,
@@ -160,7 +160,7 @@ impl Trial {
     }
 
     fn random_request(&mut self) {
-        let size = self.volume.capacity_blocks();
+        let size = self.volume.logical_units()[0];
         let from = self.noise.below(size);
         let most = [1, 2 * UNIT, CHUNK, 4 * CHUNK][self.noise.below(4) as usize];
         let blocks = 1 + self.noise.below(most.min(size - from));
@@ -287,7 +287,7 @@ impl Trial {
     }
 
     fn read_all(&mut self) {
-        let size = self.volume.capacity_blocks();
+        let size = self.volume.logical_units()[0];
         let mut from = 0;
         while from < size {
             let blocks = (1 + self.noise.below(3 * CHUNK)).min(size - from);

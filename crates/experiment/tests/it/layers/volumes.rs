@@ -291,7 +291,7 @@ fn writes_join_those_that_wait_in_their_rows() {
 #[test]
 fn requests_outside_a_volume_end_at_once() {
     let (mut v, log) = volume("raid1", 2, "");
-    let size = v.capacity_blocks();
+    let size = v.logical_units()[0];
     assert_eq!(size, 100 * CHUNK);
     for (lba, blocks) in [(size, 1), (size - 1, 2), (u64::MAX, 1), (0, 0)] {
         for command in [Read, Write] {

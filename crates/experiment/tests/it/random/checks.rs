@@ -254,12 +254,11 @@ fn states(drive: &DriveResult, duration_s: f64, redundant: bool) -> Checked {
     for share in [drive.utilisation, drive.utilisation_background] {
         need!("utilisation is a share", (0.0..=1.0).contains(&share), "{share}");
     }
-    let b = &drive.background;
-    let works = [b.read_ahead, b.destage, b.media_scan, b.follow, b.cleaning, b.checkpoint];
+    let works = drive.background.each();
     let (mut time, mut energy) = (0.0, 0.0);
     for work in works {
         let is_sane = work.time_s >= 0.0 && work.energy_j >= 0.0;
-        need!("no negative background work", is_sane, "{b:?}");
+        need!("no negative background work", is_sane, "{works:?}");
         time += work.time_s;
         energy += work.energy_j;
     }

@@ -1,9 +1,13 @@
 //! One line for each random experiment, with a digest of its result and files: what two versions of the program are
 //! compared by, line by line.
 
-use super::trial::Outcome;
+use super::trial::{Outcome, EXPERIMENT};
 use super::{accepted, folder, watched, FIRST, USUAL};
 use headstack_engine::Progress;
+use headstack_experiment::window::{record, Window};
+use headstack_experiment::{Experiment, Inputs, Overrides, RunOptions};
+use headstack_testkit::shipped;
+use headstack_units::Time;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +16,21 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
-/// The digest of the results of all systems and of the files in `out`.
-fn digest(out: &Path) -> u64 {
+/// What the drives of each system do from 20 ms to 100 ms of the experiment in `folder`, or why that is not recorded.
+fn window(folder: &Path) -> String {
+    let experiment = Experiment::open(&folder.join(EXPERIMENT), &Overrides::default()).expect("an experiment");
+    let (from, until) = (Time(20_000_000), Time(100_000_000));
+    let of = |system| {
+        let window = Window { system, workload: 0, from, until };
+        let recorded = record(&experiment, &Inputs::new(vec![shipped::folder()]), &window, &RunOptions::default());
+        recorded.map_or_else(|e| e.to_string(), |r| serde_json::to_string(&r).expect("JSON"))
+    };
+    (0..experiment.system.len()).map(of).collect()
+}
+
+/// The digests of the results of all systems and of the files in `folder`, and of windows.
+fn digests(folder: &Path) -> String {
+    let out = &folder.join("threads-1");
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(out).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -31,10 +48,12 @@ fn digest(out: &Path) -> u64 {
             false => hasher.write(&bytes),
         }
     }
-    hasher.finish()
+    let mut windows = DefaultHasher::new();
+    windows.write(window(folder).replace(&folder.display().to_string(), "").as_bytes());
+    format!("{:016x} {:016x}", hasher.finish(), windows.finish())
 }
 
-/// Writes `SEED DIGEST` for each experiment to the file that `HEADSTACK_DIGESTS` names; `HEADSTACK_SEED` and
+/// Writes `SEED RESULTS WINDOWS` for each experiment to the file that `HEADSTACK_DIGESTS` names; `HEADSTACK_SEED` and
 /// `HEADSTACK_THOROUGH` say which ones. Each runs on one thread and on two, which must agree.
 #[test]
 #[ignore = "compares two versions of the program; see CONTRIBUTING.md"]
@@ -52,7 +71,7 @@ fn digests_of_random_experiments() {
         // What was left out because it was refused.
         errors.iter().for_each(|e| println!("{seed}: {e}"));
         let line = match ran {
-            Some((_, Outcome::Passed)) => format!("{:016x}", digest(&folder.join("threads-1"))),
+            Some((_, Outcome::Passed)) => digests(folder),
             Some((_, outcome)) => format!("{outcome:?}").replace('\n', " "),
             None => errors.join("; "),
         };
