@@ -63,6 +63,33 @@ def test_the_table_tells_what_a_cap_costs(result: headstack.Result) -> None:
     assert pcap["submitted_p99_s"] >= pcap["p99_s"]
 
 
+def test_swings_are_those_of_means_of_five_intervals() -> None:
+    """By the definition: of each time under one cap the second half, if that has two means."""
+    experiment = capped(system("free", "none"), at="0 s", lasts="60 s")
+    # 20, 12 and 20 intervals under a cap; half of the second one has but one mean.
+    experiment["capping"]["caps"] = [
+        {"at": "0 s", "cap": "8 W"},
+        {"at": "20 s", "cap": "9 W"},
+        {"at": "32 s"},
+        {"at": "40 s", "cap": "8.5 W"},
+    ]
+    found = headstack.run(experiment).document["systems"][0]["capping"]
+    power, caps = (np.array(found["series"][key], float) for key in ("power_w", "cap_w"))
+    # A point has the cap at its end, so it was under that of the point before.
+    under = np.concatenate([[8.0], caps[:-1]])
+    means = []
+    for cap in (8.0, 9.0, 8.5):
+        (where,) = np.nonzero(under == cap)
+        half = power[where[len(where) // 2] : where[-1] + 1]
+        means.append(
+            [chunk.mean() for chunk in np.split(half, range(5, len(half), 5)) if len(chunk) == 5]
+        )
+    assert [len(of) for of in means] == [2, 1, 2]
+    squares = [(x - np.mean(of)) ** 2 for of in means if len(of) > 1 for x in of]
+    assert found["power_deviation_w"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
+    assert found["power_deviation_w"] > 0
+
+
 def test_what_cannot_be_held_is_answered_first() -> None:
     """PCAP does not reach 7.6 W, and without work the drive draws more than 4 W."""
 
