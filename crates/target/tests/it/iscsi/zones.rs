@@ -362,7 +362,7 @@ fn unreadable_without_first_head(name: &str) -> Vec<u64> {
 fn a_head_is_removed_with_its_zones() {
     for name in ["exos-x18", "helium-20tb"] {
         let lost = unreadable_without_first_head(name);
-        assert!(lost.len() > 1 && lost.len() < 40, "{name}: {lost:?}");
+        assert!((2..64).contains(&lost.len()), "some zones, not all: {name}: {lost:?}");
         let server = zoned_drive(name, PowerLosses::default());
         let mut session = server.session(1, &[]);
         session.settle(0);
