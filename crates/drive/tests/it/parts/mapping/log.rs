@@ -188,6 +188,12 @@ fn the_search_finds_the_soonest_slot() {
                 let by = SlotUse { at: start, moved: Moved::No };
                 log.take(&m, block, &found, by);
             }
+            if step % slots == 0 {
+                let all: Vec<_> = (0..m.positions()).flat_map(|c| log.slots.taken_in(&m, c)).collect();
+                let held: BTreeSet<u64> = all.iter().map(|s| s.slot).collect();
+                let free = free_slots(&log, slots);
+                assert_eq!(held, (0..slots).filter(|s| !free.contains(s)).collect(), "step {step}");
+            }
         }
         assert!(broken > 0 || spec.geometry.zones.len() == 1, "no broken slot was taken");
         assert!(full > 0, "the disk was never full");
