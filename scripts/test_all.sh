@@ -23,7 +23,7 @@ part "Rust" cargo test "${checked[@]}" "${limit[@]}" --workspace --no-fail-fast
 unset RUSTC_WRAPPER
 part "Python: compile" .venv/bin/maturin develop -q --skip-install "${checked[@]}"
 part "Python" pytest -m "not quiet" -n 2 --dist loadfile
-part "Python, in real time" pytest -m quiet -n 2 --dist loadfile
+part "Python, in real time" pytest -m quiet -n 2 --dist loadfile --no-loadscope-reorder
 echo "HEADSTACK_THOROUGH=$HEADSTACK_THOROUGH, $SECONDS s in all"
 echo -n "$times"
 exit $failed

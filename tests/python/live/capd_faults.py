@@ -83,8 +83,12 @@ end_unplug() {
     done
     usual /sys/block/${d##*/}; ln -s ../../${d##*/} /dev/disk/by-id/drive-$1
 }
-# Before the daemon has saved a drive's settings, what another one writes would be those of before.
-writer() { if is_saved $1; then echo 77 > $(folder $1)/queue/nr_requests; fi; }
+# Before the daemon has saved a drive's settings, what another one writes would be those of before:
+# also where a daemon that starts has restored them meanwhile.
+writer() {
+    is_saved $1 || return 0
+    f=$(folder $1)/queue/nr_requests; echo 77 > $f; is_saved $1 || echo 128 > $f
+}
 elevator() { if is_saved $1; then echo none > $(folder $1)/queue/scheduler; fi; }
 end_elevator() { f=$(folder $1); is_none $f && echo mq-deadline > $f/queue/scheduler; }
 is_none() { grep -q '\\[none\\]' $1/queue/scheduler; }
