@@ -251,8 +251,9 @@ def _of_bands(search: _Search, zones: list[Zone]) -> Found:
         reach += search.reached(chain, begin + len(reach), AT_ONCE)
         nearest = np.array(reach).min(axis=1)
         before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
-        # Late reads might agree by chance, but not twice.
-        agreed = found is not None and (equal_s == EQUAL_S or found == before)
+        # Late reads might agree by chance, but not twice; a short drive has no more bands.
+        last = begin + len(reach) >= len(chain) and equal_s == EQUAL_S
+        agreed = found is not None and (last or found == before)
     if found is None or not agreed:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found

@@ -313,6 +313,24 @@ def test_late_reads_make_no_wrong_number_of_heads(seed):
     assert found.value == 6 or found.origin == "not identifiable"
 
 
+def test_late_reads_of_some_bands_make_no_wrong_number_of_heads(monkeypatch):
+    """Reads of every other one of the first six bands are late, as if it were of a second head."""
+    reached, done = heads._Search.reached, []
+
+    def late(self, chain, begin, count):
+        times = reached(self, chain, begin, count)
+        if count == heads.AT_ONCE and not done:
+            done.append(begin)
+            late_s = [(begin + k) % 2 * 1e-4 for k in range(count)]
+            times = [(a + s, z + s) for s, (a, z) in zip(late_s, times, strict=True)]
+        return times
+
+    monkeypatch.setattr(heads._Search, "reached", late)
+    found = probe.probe("sim:exos-x18", budget="90 s", steps=(), seed=1, **QUIET).values()["heads"]
+    assert done
+    assert found.value == 18 or found.origin == "not identifiable"
+
+
 @pytest.mark.parametrize("drive", ["wd-re3-2009", "exos-x18"])
 def test_a_short_budget_is_kept(drive, tmp_path):
     probed = probe.probe(f"sim:{drive}", budget="20 s", seed=1, **QUIET)
