@@ -326,6 +326,7 @@ def test_late_reads_of_some_bands_make_no_wrong_number_of_heads(monkeypatch):
         return times
 
     monkeypatch.setattr(heads._Search, "reached", late)
+    monkeypatch.setattr(heads._Search, "steady", False)
     found = probe.probe("sim:exos-x18", budget="90 s", steps=(), seed=1, **QUIET).values()["heads"]
     assert done
     assert found.value == 18 or found.origin == "not identifiable"
