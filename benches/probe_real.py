@@ -76,16 +76,12 @@ def python_disk() -> Iterator[Path]:
         shutil.copytree(
             package.parents[1] / "drives", folder / package.parents[1].relative_to("/") / "drives"
         )
-        programs = [Path(sys.executable).resolve(), *folder.rglob("*.so*")]
-        said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
-        libraries = {
-            word for word in said.stdout.split() if word.startswith("/") and ":" not in word
-        }
-        for file in (str(programs[0]), *libraries):
-            if not file.startswith(name):
-                copy = folder / file.lstrip("/")
+        python = Path(sys.executable).resolve()
+        for library in (str(python), *guest.libraries(python, *folder.rglob("*.so*"))):
+            if not library.startswith(name):
+                copy = folder / library.lstrip("/")
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(file, copy)
+                shutil.copy(library, copy)
         for empty in ("dev", "proc", "sys", "tmp"):
             (folder / empty).mkdir()
         image = Path(name, "image")
@@ -93,7 +89,7 @@ def python_disk() -> Iterator[Path]:
         yield image
 
 
-def in_guest(drive: str, budget: str, folder: Path) -> probe.Probed:
+def in_guest(drive: str, budget: str, log: Path) -> probe.Probed:
     """Probe a drive as a SCSI disk of a guest's kernel."""
     packages = sysconfig.get_path("purelib")
     script = SCRIPT.format(
@@ -116,9 +112,16 @@ def in_guest(drive: str, budget: str, folder: Path) -> probe.Probed:
             seconds=1500,
         )
     print(*(left[name].decode() for name in ("said", "probe")), sep="\n", file=sys.stderr)
-    log = folder / f"guest-{Path(drive).stem}.log"
     log.write_bytes(left["log"])
     return probe.probe(None, from_log=log)
+
+
+def on_wire(wire: str, drive: str, budget: str, log: Path) -> probe.Probed:
+    """Probe a drive over NBD or iSCSI, or in a guest."""
+    if wire == "guest":
+        return in_guest(drive, budget, log)
+    with headstack.emulate(drive, iscsi=wire == "iscsi") as disk:
+        return probe.probe(disk.url if wire == "iscsi" else disk.uri, budget=budget, log=log)
 
 
 def main() -> None:
@@ -138,14 +141,8 @@ def main() -> None:
             print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
         for drive in [] if given.logs else given.drives:
             for wire in given.wires:
-                if wire == "guest":
-                    found = in_guest(drive, given.budget, given.keep or folder)
-                    print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
-                    continue
-                with headstack.emulate(drive, iscsi=wire == "iscsi") as disk:
-                    target = disk.url if wire == "iscsi" else disk.uri
-                    log = (given.keep or folder) / f"{wire}-{Path(drive).stem}.log"
-                    found = probe.probe(target, budget=given.budget, log=log)
+                log = (given.keep or folder) / f"{wire}-{Path(drive).stem}.log"
+                found = on_wire(wire, drive, given.budget, log)
                 print(wire, drive, *judged(found, drive, folder), sep=" | ", flush=True)
 
 

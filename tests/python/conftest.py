@@ -43,7 +43,7 @@ BEGIN_WITHIN_S = float(os.environ.get("HEADSTACK_BEGIN_WITHIN_S", "inf"))
 _began_s = time.monotonic()
 
 
-#: Where tests need real time: `test-all` runs them alone, one after another.
+#: Where tests need real time: `test-all` runs them after all others, in two processes.
 REAL_TIME = ("live/", "docs/test_docs_servers.py", "test_servers_without_a_disk")
 
 

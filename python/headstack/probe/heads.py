@@ -84,8 +84,8 @@ class _Search(NamedTuple):
 
     @property
     def steady(self) -> bool:
-        """Whether few reads are late, now and later: in real time other programs come and go."""
-        return self.equal_s == EQUAL_S and self.angles.session.described["kind"] == "sim"
+        """Whether as many reads stay late as now: in real time other programs come and go."""
+        return bool(self.angles.session.described["kind"] == "sim")
 
     @property
     def late(self) -> bool:
@@ -257,8 +257,8 @@ def _of_bands(search: _Search, zones: list[Zone]) -> Found:
         nearest = np.array(reach).min(axis=1)
         before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
         # Late reads might agree by chance, but not twice; a short drive has no more bands.
-        last = begin + len(reach) >= len(chain) and equal_s == EQUAL_S
-        agreed = found is not None and (search.steady or last or found == before)
+        once = search.steady or begin + len(reach) >= len(chain)
+        agreed = found is not None and (found == before or (equal_s == EQUAL_S and once))
     if found is None or not agreed:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found

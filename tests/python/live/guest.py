@@ -239,9 +239,9 @@ def _modules(kernel: Kernel, names: Iterable[str]) -> Iterator[tuple[str, bytes]
         yield from add(name)
 
 
-def _libraries(program: str) -> set[str]:
-    """Return the shared libraries that a program needs."""
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+def libraries(*programs: str | os.PathLike[str]) -> set[str]:
+    """Return the shared libraries that programs or libraries need."""
+    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
     return set(re.findall(r"(?:=>\s+|^\s+)(/\S+)", said.stdout, re.MULTILINE))
 
 
@@ -295,12 +295,10 @@ def _system(which: str, programs: tuple[str, ...], modules: tuple[str, ...]) -> 
         archive.add(f"modules/{name}", data)
         order.append(name)
     archive.add("modules/order", "\n".join(order).encode())
-    libraries = set()
-    for program in programs:
-        path = _path(program)
-        archive.add(f"bin/{os.path.basename(program)}", Path(path).read_bytes(), 0o100755)
-        libraries |= _libraries(path)
-    for library in sorted(libraries):
+    paths = [_path(program) for program in programs]
+    for path in paths:
+        archive.add(f"bin/{os.path.basename(path)}", Path(path).read_bytes(), 0o100755)
+    for library in sorted(libraries(*paths)):
         archive.add(library.lstrip("/"), Path(library).read_bytes(), 0o100755)
     return bytes(archive.out)
 

@@ -1,5 +1,5 @@
 //! The phases of a drive for a listener: work of the mechanism, rest, and power conditions, for each assembly
-//! without gap or overlap. And who watches a drive: he looks at it at times of his own, which has no effect on it.
+//! without gap or overlap. Also what watches a drive: it looks at the drive at times of its own, without effect on it.
 
 use super::Drive;
 use crate::command::{Completion, DriveRequest};
@@ -20,10 +20,9 @@ pub trait Watch: Send {
     fn restarted(&mut self, now: Time, drive: &mut Drive);
 }
 
-/// Who watches a drive.
+/// What watches a drive, and when it looks next.
 pub(super) struct Watched {
     watch: Box<dyn Watch>,
-    /// When it looks next.
     due: Time,
 }
 
@@ -132,8 +131,9 @@ impl Drive {
         }
         self.listener = Some(listener);
     }
-    /// Has a new drive watched, as one to which somebody [listens](Drive::listen), from time zero on. When it is dropped it
-    /// goes on without commands as long as somebody looks.
+
+    /// Has a new drive watched, and [listened](Drive::listen) to, from time zero on. When the drive is dropped, it goes on
+    /// without commands as long as the watcher wants to look.
     pub fn watch(&mut self, watch: Box<dyn Watch>) {
         self.listen(Time::ZERO);
         self.set_watched(Some(Watched { watch, due: Time::ZERO }));
