@@ -56,10 +56,7 @@ def apart(file: Path, seeds: int, programs: int) -> float:
         f"for seed in range({seeds // programs}): worker._document(base, {{'seed': seed}})"
     )
     pipe = subprocess.PIPE
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe)
-        for _ in range(programs)
-    ]
+    started = [subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) for _ in range(programs)]
     for one in started:
         assert one.stdout is not None
         one.stdout.readline()
@@ -78,10 +75,7 @@ def processor_s(file: Path, seeds: int, out: Path) -> tuple[float, float]:
     before = [resource.getrusage(kind) for kind in kinds]
     swept(file, seeds, 2, out)
     after = [resource.getrusage(kind) for kind in kinds]
-    here, there = (
-        b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime
-        for a, b in zip(before, after, strict=True)
-    )
+    here, there = (b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
     return here, there
 
 

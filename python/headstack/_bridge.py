@@ -15,8 +15,7 @@ def call(name: str, *args: Any) -> Any:
     function = getattr(_core, name, None)
     if function is None:
         raise HeadstackError(
-            f"headstack._core.{name}: got a core built without it, need one of this version; "
-            "rebuild with make live"
+            f"headstack._core.{name}: got a core built without it, need one of this version; rebuild with make live"
         )
     answer = function(*args)
     return json.loads(answer) if isinstance(answer, str) else answer
@@ -56,7 +55,6 @@ def need_live(what: str) -> None:
 
     Raises:
         HeadstackError: it is built without them, or the system is not Linux.
-
     """
     if known("emulate"):
         return

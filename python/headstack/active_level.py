@@ -72,7 +72,6 @@ def by_distance(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigError: another seek or power model, or seeks that no such arm has.
-
     """
     seek, power = spec["seek"], spec.get("power", {})
     for table, key, need in ((seek, "seek.model", "three-point"), (power, "power.model", "modes")):
@@ -135,9 +134,7 @@ def _fitted_energy() -> tuple[float, float, float]:
     return loss, motion, drag
 
 
-def _energy_j(
-    way: np.ndarray, shares: tuple[float, float, float], coast_from: float, pushing: float
-) -> np.ndarray:
+def _energy_j(way: np.ndarray, shares: tuple[float, float, float], coast_from: float, pushing: float) -> np.ndarray:
     """Return the energy of seeks: the equation of the engine."""
     loss, motion, drag = shares
     reached = np.minimum(way / coast_from, 1)
@@ -154,7 +151,6 @@ def at_level(spec: Mapping[str, Any], level: float) -> dict[str, Any]:
 
     Raises:
         ConfigError: another kind of drive, or a level out of bounds.
-
     """
     if not 0 < level <= 1:
         raise ConfigError(f"level: got {level:g}, need a share above 0, at most 1")

@@ -68,9 +68,7 @@ class Ranked(NamedTuple):
     @property
     def overloaded(self) -> bool:
         """Whether it cannot keep up with a workload, with one of the seeds at least."""
-        return any(
-            one.get("overloaded") for run in self.runs for one in run.get("over_seeds") or [run]
-        )
+        return any(one.get("overloaded") for run in self.runs for one in run.get("over_seeds") or [run])
 
     @property
     def watts(self) -> float | None:
@@ -103,7 +101,6 @@ def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranke
     Args:
         document: a result document.
         goal: instead of the goal of its experiment.
-
     """
     goal = goals.of(document) if goal is None else goal
     grouped: dict[str, list[Mapping[str, Any]]] = {}
@@ -112,9 +109,7 @@ def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranke
     for i, (name, system) in enumerate(zip(table.names(systems), systems, strict=True)):
         grouped.setdefault(name, []).append(system)
         tables.setdefault(name, given(document, i))
-    ranked = [
-        Ranked(name, runs, tables[name], _all_meet(goal, runs)) for name, runs in grouped.items()
-    ]
+    ranked = [Ranked(name, runs, tables[name], _all_meet(goal, runs)) for name, runs in grouped.items()]
     return sorted(ranked, key=lambda one: _order(one, goal))
 
 
@@ -184,9 +179,7 @@ def _capacity_of(description: str) -> float | None:
 
 
 #: Layers and organisations that keep data once.
-_ONCE = frozenset(
-    {"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"}
-)
+_ONCE = frozenset({"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"})
 
 
 def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float | None:
@@ -197,7 +190,6 @@ def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float |
     Args:
         system: its entry in a result document.
         given: its table in the experiment.
-
     """
     parts = system.get("drive") or []
     if not parts or len(parts) > _MOST_DRIVES:
@@ -301,16 +293,8 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
             mark=lambda one: table.DEFAULT if table.lacks(one.runs[0], "power") else "",
             about="mean power of all drives",
         ),
-        Column(
-            "W/TB",
-            lambda one: _per_tb(one, one.watts),
-            lambda v: f"{v:,.2f}",
-            optional=True,
-            about="W by TB",
-        ),
-        Column(
-            "$", _usd, _range("{:,.0f}"), optional=True, wide=True, about=_about_prices(document)
-        ),
+        Column("W/TB", lambda one: _per_tb(one, one.watts), lambda v: f"{v:,.2f}", optional=True, about="W by TB"),
+        Column("$", _usd, _range("{:,.0f}"), optional=True, wide=True, about=_about_prices(document)),
         Column("$/TB", _usd_per_tb, _range("{:,.2f}"), optional=True, about="$ by TB"),
     ]
     bounded = {"W"} if goal and any(b.measure == "power" for b in goal) else set()
@@ -343,8 +327,7 @@ def _about_prices(document: Mapping[str, Any]) -> str:
     kinds = {
         kind
         for s in document["systems"]
-        if (s.get("cost_usd") or {}).get("price_kind") != "components"
-        and (kind := table.price_kind(s)) is not None
+        if (s.get("cost_usd") or {}).get("price_kind") != "components" and (kind := table.price_kind(s)) is not None
     }
     return f"price of all drives: {', '.join(sorted(kinds))}" if kinds else ""
 
@@ -372,7 +355,6 @@ def sentence(document: Mapping[str, Any], goal: Goal | None = None) -> str:
         '1 of 2 systems meets p99 <= 20 ms: "a" (10.00 ms, 9.00 W)'
         >>> sentence({"systems": [slow, fast]})
         '"a" has the lowest p99 (10.00 ms, 9.00 W)'
-
     """
     goal = goals.of(document) if goal is None else goal
     ranked = ranking(document, goal)

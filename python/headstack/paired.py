@@ -15,7 +15,6 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
         >>> middle, half = interval([1.0, 2.0, 3.0])
         >>> middle, round(half, 3)
         (2.0, 2.484)
-
     """
     # `scipy.stats` has the same function, but takes a second to import.
     from scipy.special import stdtrit
@@ -25,9 +24,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return float(mean(values)), half
 
 
-def known(
-    before: Iterable[float | None], after: Iterable[float | None]
-) -> tuple[list[float], list[float]]:
+def known(before: Iterable[float | None], after: Iterable[float | None]) -> tuple[list[float], list[float]]:
     """Return the values of the pairs of which both are known."""
     pairs = [(a, b) for a, b in zip(before, after, strict=True) if a is not None and b is not None]
     return [a for a, _ in pairs], [b for _, b in pairs]
@@ -38,6 +35,5 @@ def difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, 
 
     Raises:
         ValueError: the two are not of one length.
-
     """
     return interval([b - a for a, b in zip(before, after, strict=True)])

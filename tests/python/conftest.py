@@ -76,7 +76,6 @@ class Once:
 
     Attributes:
         folder: a folder of the session.
-
     """
 
     def __init__(self, folder: Path) -> None:
@@ -213,11 +212,7 @@ def system(name: str, scale: float) -> dict[str, object]:
         "drives": [],
         "quantile_method": "exact",
         "response_time_cdf": [[scale * 1e-4 * i, i / 100] for i in range(1, 101)],
-        "series": {
-            "t_s": [0.0, 1.0, 2.0],
-            "queue_depth": [1.0, 2.0, 1.5],
-            "power_w": [9.0, 8.0, 9.5],
-        },
+        "series": {"t_s": [0.0, 1.0, 2.0], "queue_depth": [1.0, 2.0, 1.5], "power_w": [9.0, 8.0, 9.5]},
     }
 
 

@@ -86,7 +86,6 @@ def advise(
     Raises:
         ConfigError: an argument cannot be used.
         TraceError: the trace cannot be read.
-
     """
     asked = questions.make(
         os.fspath(trace), goal, capacity=capacity, power=power, budget=budget, growth=growth,

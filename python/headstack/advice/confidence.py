@@ -42,7 +42,6 @@ class Interval(NamedTuple):
         high: upper end.
         n_batches: number of batches.
         n_beyond: number of requests beyond the quantile.
-
     """
 
     value: float
@@ -64,7 +63,6 @@ def least_requests(share: float) -> int:
     Example:
         >>> least_requests(0.99)
         5000
-
     """
     return math.ceil(round(LEAST_BATCHES * LEAST_BEYOND / (1 - share), 6))
 
@@ -92,9 +90,7 @@ def interval(times: Array, share: float) -> Interval:
     return Interval(whole, whole / factor, whole * factor, b, beyond)
 
 
-def measured(
-    base: Mapping[str, Any], overrides: Mapping[str, Any], share: float, operation: str | None
-) -> list[Any]:
+def measured(base: Mapping[str, Any], overrides: Mapping[str, Any], share: float, operation: str | None) -> list[Any]:
     """Simulate one system with a log of its requests; return the interval of a quantile.
 
     Args:
@@ -102,7 +98,6 @@ def measured(
         overrides: as the core takes them.
         share: of the quantile.
         operation: whose requests count; None: all.
-
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -113,8 +108,7 @@ def measured(
         document = worker._document(base, overrides, Path(folder))
         (system,) = document["systems"]
         table = pq.read_table(
-            Path(folder) / system["requests_file"],
-            columns=["arrival_ns", "response_time_s", "op", "error"],
+            Path(folder) / system["requests_file"], columns=["arrival_ns", "response_time_s", "op", "error"]
         )
     # A failed request has no response time.
     table = table.filter(pc.invert(table["error"]))

@@ -67,11 +67,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
                 "rebuild": _hours(numbers),
             }
         )
-    names = [
-        n
-        for n in ("recommended", "not dominated", "dominated")
-        if any(r["system"] == n for r in rows)
-    ]
+    names = [n for n in ("recommended", "not dominated", "dominated") if any(r["system"] == n for r in rows)]
     base = alt.Chart(pd.DataFrame(rows))
     x = alt.X("x:Q", title="mean power (W)")
     y = alt.Y("y:Q", title=f"{name} (ms)", scale=dict(zero=False, padding=20))
@@ -192,10 +188,7 @@ def settings(answer: Advice) -> list[tuple[str, str]]:
     if chosen is None:
         return []
     return [
-        (
-            k.settings,
-            "cannot be run" if mine == float("inf") else f"{mine / best:.2f} times the best",
-        )
+        (k.settings, "cannot be run" if mine == float("inf") else f"{mine / best:.2f} times the best")
         for k, mine, best in chosen.dropped
     ]
 
@@ -237,7 +230,6 @@ def write(answer: Advice, folder: Path, *, figures_too: bool = True) -> list[Pat
 
     Raises:
         OSError: they cannot be written.
-
     """
     import json
 

@@ -45,7 +45,6 @@ class Question:
         schedulers: schedulers that are tried.
         caches: cache policies that are tried.
         chunks: sizes of chunks that are tried; None: the default of the organisation.
-
     """
 
     workload: Mapping[str, Any]
@@ -99,7 +98,6 @@ def amount(kind: str, given: object, where: str) -> float | None:
 
     Raises:
         ConfigError: it is no quantity above 0.
-
     """
     if given is None:
         return None
@@ -127,11 +125,8 @@ def load_of(trace: str, workload: Mapping[str, Any]) -> tuple[space.Load, list[i
     Raises:
         ConfigError: the trace has no reads or writes.
         TraceError: it cannot be read.
-
     """
-    info = _bridge.call(
-        "trace_info", trace, workload.get("format"), workload.get("on_error", "fail")
-    )
+    info = _bridge.call("trace_info", trace, workload.get("format"), workload.get("on_error", "fail"))
     counted = info["n_reads"] + info["n_writes"]
     if not counted or not info["duration_s"]:
         raise ConfigError(f"{trace}: got a trace without times or without reads and writes")
@@ -179,7 +174,6 @@ def make(
     Raises:
         ConfigError: an argument cannot be used.
         TraceError: the trace cannot be read.
-
     """
     bounds = goals.parse(goal)
     _numbers(growth=growth, budget=budget, most=most, seeds=seeds, years=years)
@@ -227,9 +221,7 @@ def _check_prices(where: str, designs: Sequence[space.Design]) -> None:
     unknown = sorted({d.drive for d in designs if d.usd is None})
     need = "a table of prices for all drives (--prices), or other drives"
     if unknown:
-        raise ConfigError(
-            f"{where}: got drives without a price ({', '.join(unknown)}), need {need}"
-        )
+        raise ConfigError(f"{where}: got drives without a price ({', '.join(unknown)}), need {need}")
     kinds = sorted({str(d.price_kind) for d in designs})
     if len(kinds) > 1:
         raise ConfigError(f"{where}: got prices of the kinds {', '.join(kinds)}, need {need}")
@@ -241,9 +233,7 @@ def _numbers(**given: float | None) -> None:
             raise ConfigError(f"{name}: got {value}, need a number above 0")
 
 
-def _workload(
-    trace: str, settings: Mapping[str, Any], growth: float
-) -> tuple[dict[str, Any], space.Load]:
+def _workload(trace: str, settings: Mapping[str, Any], growth: float) -> tuple[dict[str, Any], space.Load]:
     """Return the table of the workload, and what is known of it."""
     workload: dict[str, Any] = {"trace": trace}
     for key, value in settings.items():

@@ -8,23 +8,15 @@ from headstack.cli._options import Figures, Force, Form, Seed, Settings, Threads
 
 
 def command(
-    experiment: Annotated[
-        Path,
-        Argument("CONFIG", help="An experiment with a table [capping]; - is standard input."),
-    ],
+    experiment: Annotated[Path, Argument("CONFIG", help="An experiment with a table [capping]; - is standard input.")],
     out: Annotated[
         Path | None,
         Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write capping.html, figures/, result.json and the series as Parquet.",
+            "--out", "-o", metavar="DIR", help="Write capping.html, figures/, result.json and the series as Parquet."
         ),
     ] = None,
     force: Force = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document: the comparison of the policies.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document: the comparison of the policies.")] = False,
     settings: Settings = None,
     form: Form = "text",
     wide: Wide = False,
@@ -40,8 +32,7 @@ def command(
         ),
     ] = None,
     against: Annotated[
-        str | None,
-        Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with."),
+        str | None, Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with.")
     ] = None,
     threads: Threads = None,
 ) -> int | None:
@@ -58,7 +49,6 @@ def command(
       headstack cap-sim examples/capping.toml --out out/capping
       headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
-
     """
     from headstack import capping, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
@@ -135,14 +125,11 @@ def command(
     return INTERRUPTED
 
 
-def _refuse(
-    seeds: int | None, against: str | None, seed: int | None, out: Path | None, given: bool
-) -> None:
+def _refuse(seeds: int | None, against: str | None, seed: int | None, out: Path | None, given: bool) -> None:
     """Refuse options that do not go together.
 
     Raises:
         ConfigError: which one, and what it needs.
-
     """
     from headstack.errors import ConfigError
 

@@ -23,19 +23,11 @@ from headstack.errors import ConfigError
 
 def command(
     experiment: Annotated[
-        Path,
-        Argument(
-            "EXPERIMENT.toml", help="What to run, or a DiskSim file (.parv); - is standard input."
-        ),
+        Path, Argument("EXPERIMENT.toml", help="What to run, or a DiskSim file (.parv); - is standard input.")
     ],
     out: Annotated[
         Path | None,
-        Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write report.html, figures/, result.json and series as Parquet.",
-        ),
+        Option("--out", "-o", metavar="DIR", help="Write report.html, figures/, result.json and series as Parquet."),
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -54,24 +46,19 @@ def command(
         bool,
         Option(
             "--headroom",
-            help="Also find up to which load each system meets the goal, by some 12 runs of each "
-            "with the first seed.",
+            help="Also find up to which load each system meets the goal, by some 12 runs of each with the first seed.",
         ),
     ] = False,
     prices: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="Prices of drives, with their day; else $HEADSTACK_PRICES, else those that drive "
-            "files know.",
+            help="Prices of drives, with their day; else $HEADSTACK_PRICES, else those that drive files know.",
         ),
     ] = None,
     requests: Annotated[
         bool,
-        Option(
-            help="With --out: write one row per request and system as Parquet, about 40 MB for a "
-            "million of them.",
-        ),
+        Option(help="With --out: write one row per request and system as Parquet, about 40 MB for a million of them."),
     ] = False,
     figures: Figures = True,
     seed: Seed = None,
@@ -112,7 +99,6 @@ def command(
       headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
       generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
-
     """
     import headstack
     from headstack import answer
@@ -121,9 +107,7 @@ def command(
 
     _terminal.check_form(form, as_json)
     if scan:
-        _check_of_one(
-            requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices)
-        )
+        _check_of_one(requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices))
         from headstack.cli import sweep
 
         more = _options.settings(settings)
@@ -188,10 +172,7 @@ def _check_of_one(**given: bool | int | None) -> None:
 
     Raises:
         ConfigError: one of them was given.
-
     """
     for name, value in given.items():
         if value:
-            raise ConfigError(
-                f"headstack run: --{name}: got it with --scan, which does not support it"
-            )
+            raise ConfigError(f"headstack run: --{name}: got it with --scan, which does not support it")

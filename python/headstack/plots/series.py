@@ -23,7 +23,6 @@ def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None)
 
     Raises:
         ConfigError: no system has a time series.
-
     """
     return _strips(
         document,
@@ -44,7 +43,6 @@ def power_over_time(document: Mapping[str, Any], among: Sequence[str] | None = N
 
     Raises:
         ConfigError: no system has a time series.
-
     """
     return _strips(
         document,
@@ -80,11 +78,7 @@ def _cap_layer(x: alt.X) -> alt.Chart:
         alt.Chart()
         .transform_filter("datum.limit === 'cap'")
         .mark_line(strokeWidth=1.6, color=look.INK, interpolate="step-after")
-        .encode(
-            x=x,
-            y=alt.Y("y:Q"),
-            strokeDash=alt.StrokeDash("limit:N", title=None, scale=scale, legend=legend),
-        )
+        .encode(x=x, y=alt.Y("y:Q"), strokeDash=alt.StrokeDash("limit:N", title=None, scale=scale, legend=legend))
     )
     return figure
 
@@ -116,10 +110,7 @@ def _strips(
     look.need(list(found), f"a time series of {column}")
     most = max(2, look.MOST_POINTS // len(found))
     caps = {name: points for name, points in (caps or {}).items() if name in found}
-    tops = [
-        max(float(part[:, 1].max()) for part in (p, *([caps[n]] if n in caps else [])))
-        for n, p in found.items()
-    ]
+    tops = [max(float(part[:, 1].max()) for part in (p, *([caps[n]] if n in caps else []))) for n, p in found.items()]
     top = scale.cut(tops, [name in scale.overloaded(systems) for name in found])
     names = list(among or found)
     many = len(names) > look.MOST_LINES
@@ -135,12 +126,7 @@ def _strips(
     frame = pd.concat(parts, ignore_index=True)
     own = any(top.beyond)
     colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(names, legend=False)
-    x = alt.X(
-        "x:Q",
-        title="simulated time (s)",
-        axis=dict(format=",~f", tickCount=8),
-        scale=dict(nice=False),
-    )
+    x = alt.X("x:Q", title="simulated time (s)", axis=dict(format=",~f", tickCount=8), scale=dict(nice=False))
     y = alt.Y(
         "y:Q",
         title=axis,

@@ -24,10 +24,7 @@ FEW, LEVEL = 12, 64
 
 
 def draw(
-    picture: Picture,
-    tables: Mapping[str, Rows],
-    paper: Rows = (),
-    scope: Mapping[str, Any] | None = None,
+    picture: Picture, tables: Mapping[str, Rows], paper: Rows = (), scope: Mapping[str, Any] | None = None
 ) -> Chart:
     """Return the chart of a picture.
 
@@ -39,7 +36,6 @@ def draw(
 
     Raises:
         ConfigError: a table, a column or a mark is unknown, or there is nothing to draw.
-
     """
     if not picture.pictures:
         return _Drawing(picture, tables, paper, scope or {}).chart()
@@ -62,13 +58,7 @@ def _titles(title: str | tuple[str, ...]) -> tuple[Any, str]:
 class _Drawing:
     """One picture with its rows."""
 
-    def __init__(
-        self,
-        picture: Picture,
-        tables: Mapping[str, Rows],
-        paper: Rows,
-        scope: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, picture: Picture, tables: Mapping[str, Rows], paper: Rows, scope: Mapping[str, Any]) -> None:
         self.picture, self.paper = picture, paper
         self.layers = picture.layers or (Layer(picture.mark),)
         self.rows = [self._rows(layer, tables, scope) for layer in self.layers]
@@ -195,9 +185,7 @@ class _Drawing:
         x, y = layer.x or picture.x.column, layer.y or picture.y.column
         kept = [rows[i] for i in look.thin(len(rows), look.MOST_POINTS // len(self.layers))]
         # Pages hold the rows of their figures: only the columns that are drawn.
-        used = dict.fromkeys(
-            (x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour)
-        )
+        used = dict.fromkeys((x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour))
         frame = pd.DataFrame([{c: r[c] for c in used if c in r} for r in kept])
         # Names are text, also those that are numbers, as in the domains of axes and colours.
         texts = {c for a, c in ((picture.x, x), (picture.y, y)) if a.kind == "N"}
@@ -229,9 +217,7 @@ class _Drawing:
             )
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
-        line = base.mark_line(
-            strokeWidth=2.2, strokeJoin="round", point=marked, clip=True, **step
-        ).encode(**of)
+        line = base.mark_line(strokeWidth=2.2, strokeJoin="round", point=marked, clip=True, **step).encode(**of)
         tooltip = [
             *([alt.Tooltip(f"{_field(self.picture.colour)}:N", title="series")]
               if self.picture.colour else []),
@@ -296,9 +282,7 @@ class _Drawing:
             of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         mark = {"fontSize": layer.size or 11, "dx": layer.dx, "align": layer.align}
         if not layer.group:
-            return [
-                look.halo(base.encode(**of), alt.ColorValue(look.INK), shown, dy=layer.dy, **mark)
-            ]
+            return [look.halo(base.encode(**of), alt.ColorValue(look.INK), shown, dy=layer.dy, **mark)]
         # The numbers of bars that point down are below them.
         field = f"datum[{json.dumps(place['y'].shorthand.rpartition(':')[0])}]"
         return [
@@ -317,9 +301,7 @@ class _Drawing:
         base = alt.Chart(pd.DataFrame(list(levels))).encode(y=alt.Y("y:Q"))
         rule = base.mark_rule(color=look.INK, strokeDash=[8, 3, 2, 3], strokeWidth=1.3)
         high = -8 if any(x.mark == "level" for x in self.layers) else 0
-        named = base.transform_calculate(label="'paper: ' + datum.text").encode(
-            x=look.across("width"), text="label:N"
-        )
+        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=look.across("width"), text="label:N")
         return [rule, named.mark_text(align="left", dx=5, dy=high, color=look.INK)]
 
     def _paper(self, points: Rows) -> list[Any]:
@@ -334,15 +316,11 @@ class _Drawing:
             column = self.picture.x.column
             frame["x"] = frame["x"].astype(str)
             x = alt.X("x:N", scale=dict(domain=_names(self.every, column)))
-        base = alt.Chart(frame).encode(
-            x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")]
-        )
+        base = alt.Chart(frame).encode(x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")])
         if self.picture.x.kind == "N":
             marks = base.mark_tick(size=36, thickness=3, color=look.INK)
         else:
-            marks = base.mark_point(
-                shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
-            )
+            marks = base.mark_point(shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1)
         named = base.transform_calculate(label="'paper: ' + datum.said")
         words = [
             look.halo(named.transform_filter(side), alt.ColorValue(look.INK), "label:N", dy=dy)

@@ -22,7 +22,6 @@ def track_bytes(spec: Mapping[str, Any], density: NDArray[np.float64]) -> tuple[
     Args:
         spec: description of the nominal drive.
         density: factors of bits and tracks per inch of each surface, shaped (surfaces, 2).
-
     """
     geometry = spec["geometry"]
     sector = int(_bridge.call("quantity", "size", geometry.get("sector_size", "512 B")))

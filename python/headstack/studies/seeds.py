@@ -12,9 +12,7 @@ from headstack.studies.study import Study
 
 
 def averaged(
-    study: Study,
-    measure: Callable[[Study], Mapping[str, pd.DataFrame]],
-    names: Sequence[str],
+    study: Study, measure: Callable[[Study], Mapping[str, pd.DataFrame]], names: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
     """Return tables over several seeds: the first is that of the study's choices.
 
@@ -26,12 +24,10 @@ def averaged(
         names: tables whose numbers are averaged: each column of decimal numbers gets its mean, and
             a column ``NAME_half`` with half of the 95 % confidence interval. The other tables are
             those of the first seed.
-
     """
     runs = [measure(study.choosing(seed=seed)) for seed in study.seeds()]
     return {
-        name: _mean(name, [run[name] for run in runs]) if name in names else table
-        for name, table in runs[0].items()
+        name: _mean(name, [run[name] for run in runs]) if name in names else table for name, table in runs[0].items()
     }
 
 
@@ -52,9 +48,7 @@ def _mean(name: str, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         raise ConfigError(f"{name}: got tables of different sizes by seed, need equal ones")
     found = {}
     for column in first.columns:
-        if not is_float_dtype(first[column]) or all(
-            t[column].equals(first[column]) for t in tables
-        ):
+        if not is_float_dtype(first[column]) or all(t[column].equals(first[column]) for t in tables):
             found[column] = first[column]
             continue
         cells = zip(*(t[column] for t in tables), strict=True)

@@ -39,7 +39,6 @@ def prepare(base: Mapping[str, Any]) -> str:
 
     Args:
         base: ``file``, ``text``, ``places`` and ``sources_anywhere``, as the core takes them.
-
     """
     key = hash_of(base)
     _bases[key] = base
@@ -66,7 +65,6 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
 
     Raises:
         HeadstackError: the run failed.
-
     """
     try:
         document = prepared(base, overrides)
@@ -94,14 +92,11 @@ def prepared(base: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         HeadstackError: the run failed.
-
     """
     return _document(_bases[base], overrides)
 
 
-def _document(
-    base: Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None
-) -> dict[str, Any]:
+def _document(base: Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None) -> dict[str, Any]:
     """Return the result document of a run; with `log` its requests are written to that folder."""
     document = _bridge.run(base, overrides, 1, log, log is not None)
     if document.get("partial"):

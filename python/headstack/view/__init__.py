@@ -64,7 +64,6 @@ def record(
     Raises:
         ConfigError: the experiment cannot be used, or the run has no such window.
         TraceError: its trace cannot be read.
-
     """
     given = source.of(run, base)
     chosen = given.systems(systems, MOST_DRIVES)
@@ -97,8 +96,7 @@ def _check_end(begin: int, end: float) -> None:
     """Refuse a window after the end of a run."""
     if end <= begin:
         raise ConfigError(
-            f"at: got {begin / 1e9:g} s, need a time before the last request has completed, at "
-            f"{end / 1e9:.6g} s"
+            f"at: got {begin / 1e9:g} s, need a time before the last request has completed, at {end / 1e9:.6g} s"
         )
 
 
@@ -126,9 +124,7 @@ def _colours() -> str:
     return f":root{{{light}}}@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 
 
-def to_html(
-    records: Sequence[Mapping[str, Any]], *, title: str = "", drive: int | None = None
-) -> str:
+def to_html(records: Sequence[Mapping[str, Any]], *, title: str = "", drive: int | None = None) -> str:
     """Return the page of recorded windows; all of them must be of the same time.
 
     Args:
@@ -138,15 +134,10 @@ def to_html(
 
     Raises:
         ConfigError: a system has no such drive.
-
     """
     shown = [scene.of(record, drive) for record in records]
     first = records[0]
-    data = {
-        "from_ns": first["from_ns"],
-        "length_ns": first["until_ns"] - first["from_ns"],
-        "drives": shown,
-    }
+    data = {"from_ns": first["from_ns"], "length_ns": first["until_ns"] - first["from_ns"], "drives": shown}
     from headstack import report
 
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -178,7 +169,6 @@ def write(
     Raises:
         ConfigError: a system has no such drive.
         OSError: the page cannot be written.
-
     """
     page = to_html(records, title=title, drive=drive)
     with whole_file(Path(path)) as part:

@@ -31,15 +31,11 @@ def exhaustive(asked, records):
         search.counts(asked, found)
         kinds = space.kinds(design, asked.depths, asked.schedulers, asked.caches, asked.chunks)
         systems = [(k, n) for k in kinds for n in found.counts]
-        records_of = every.rows(
-            [search.Ask(k, n, None, s) for k, n in systems for s in asked.seeds]
-        )
+        records_of = every.rows([search.Ask(k, n, None, s) for k, n in systems for s in asked.seeds])
         for i, (kind, count) in enumerate(systems):
             own = records_of[i * len(asked.seeds) : (i + 1) * len(asked.seeds)]
             tried = every._tried(kind, count, own)
-            if tried.meets and (
-                best is None or answers.rank(asked, tried) < answers.rank(asked, best)
-            ):
+            if tried.meets and (best is None or answers.rank(asked, tried) < answers.rank(asked, best)):
                 best = tried
     every.close()
     return best, every.n_simulated
@@ -192,9 +188,7 @@ def test_stated_intervals_of_simulated_systems_hold():
             document = {"workload": {"synthetic": {**load, "n_requests": n}}, "system": [system]}
             return {"file": None, "text": json.dumps(document)}
 
-        found = confidence.Interval(
-            *confidence.measured(base(20_000), {"seed": 2 * i + 1}, 0.99, None)
-        )
+        found = confidence.Interval(*confidence.measured(base(20_000), {"seed": 2 * i + 1}, 0.99, None))
         long = worker._document(base(500_000), {"seed": 2 * i + 2})
         true = long["systems"][0]["response_time_s"]["p99"]
         held += found.low <= true <= found.high
@@ -258,8 +252,7 @@ def test_capacity_power_and_budget_bound_without_a_run():
 def test_a_mirror_writes_twice_and_parity_four_times():
     load = asked_of().load
     busy = {
-        o: space.Design("exos-x18", None, o).utilisation(replace(load, read_ratio=0.0), 4)
-        for o in space.ORGANISATIONS
+        o: space.Design("exos-x18", None, o).utilisation(replace(load, read_ratio=0.0), 4) for o in space.ORGANISATIONS
     }
     assert busy["raid10"] == pytest.approx(2 * busy["raid0"])
     assert busy["raid5"] == pytest.approx(4 * busy["raid0"])
@@ -285,9 +278,7 @@ def test_a_wide_raid5_is_groups_and_the_chunk_is_that_of_run():
     for organisation in space.ORGANISATIONS:
         (kind,) = space.kinds(replace(design, organisation=organisation), [None], [None], [None])
         bare = {**kind.system(5), "organisation": organisation}
-        run = headstack.run(
-            workload=load, systems=[kind.system(5), {**bare, "name": "bare"}], log_requests=False
-        )
+        run = headstack.run(workload=load, systems=[kind.system(5), {**bare, "name": "bare"}], log_requests=False)
         assert run["candidate"].response_time_s == run["bare"].response_time_s
 
 

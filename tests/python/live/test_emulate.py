@@ -161,8 +161,6 @@ def test_an_installation_for_simulations_says_how_to_get_more(monkeypatch, args)
     done = command(args[0], target, *args[1:])
     need = f"need one with servers and probes; run make live in {ROOT}"
     assert done.returncode == 1
-    assert done.stderr.split() == (
-        f"{args[0]}: got an installation for simulations alone, {need}".split()
-    )
+    assert done.stderr.split() == (f"{args[0]}: got an installation for simulations alone, {need}".split())
     # It is a target of the file there.
     assert "\nlive: " in (ROOT / "Makefile").read_text("utf-8")

@@ -42,11 +42,7 @@ def booted(drive: Path, script: str, programs: tuple[str, ...], **options: Any) 
     """Run a script in a guest whose only disk is this drive; the files that it left."""
     with headstack.emulate(drive, iscsi=True, **options) as disk:
         files = guest.run(
-            [disk.url],
-            HINTED + script,
-            programs=programs,
-            modules=guest.SCSI_MODULES,
-            kernel=guest.BACKPORTS,
+            [disk.url], HINTED + script, programs=programs, modules=guest.SCSI_MODULES, kernel=guest.BACKPORTS
         )
     return {name: data.decode().strip() for name, data in files.items()}
 

@@ -27,11 +27,7 @@ pytestmark = [
 
 
 def boot(
-    urls: Sequence[str],
-    script: str,
-    *programs: str,
-    modules: Sequence[str] = (),
-    files: dict[str, bytes] | None = None,
+    urls: Sequence[str], script: str, *programs: str, modules: Sequence[str] = (), files: dict[str, bytes] | None = None
 ) -> dict[str, str]:
     """Run a script in a guest with these disks; the files that it left."""
     left = guest.run(

@@ -126,10 +126,7 @@ def test_meters_and_the_emergency_action_need_their_drop_ins(tmp_path):
     log = left["log"].decode()
     print(log, left["tried"].decode(), left["said"].decode())
     for meter, watts in WATTS.items():
-        without, with_it = (
-            json.loads(left[f"{meter}.{name}"])["groups"][0]["power_w"]
-            for name in ("nothing", meter)
-        )
+        without, with_it = (json.loads(left[f"{meter}.{name}"])["groups"][0]["power_w"] for name in ("nothing", meter))
         assert (without, with_it) == (None, watts), meter
     assert "ERROR" not in log.rpartition("--pc=2 --mod=1")[2]
     rows = [line.split(",") for line in record.read_text().splitlines()[1:]]

@@ -92,9 +92,7 @@ class Journal:
 class Model:
     """What must be there: of the key that is written, the old or the new value."""
 
-    values: dict[int, bytes] = field(
-        default_factory=lambda: dict.fromkeys(range(KEYS), bytes(BLOCK))
-    )
+    values: dict[int, bytes] = field(default_factory=lambda: dict.fromkeys(range(KEYS), bytes(BLOCK)))
     under_way: tuple[int, bytes] | None = None
 
     def allows(self, key: int, value: bytes) -> bool:
@@ -152,9 +150,7 @@ def test_by_hand_and_by_time():
         data = Disk(emulation).read(0)
         assert (data.count(2), data.count(1)) == (512 * kept, 512 * lost)
     assert emulation.served["unwritten_sectors"] == {"kept": kept, "lost": lost}
-    with headstack.emulate(
-        "exos-x18", speed=0, power_loss_at=["50 ms"], after_power_loss="continue"
-    ) as emulation:
+    with headstack.emulate("exos-x18", speed=0, power_loss_at=["50 ms"], after_power_loss="continue") as emulation:
         disk, failed = Disk(emulation), 0
         for i in range(20):
             try:

@@ -194,12 +194,7 @@ def _concurrency(study: Study) -> dict[str, pd.DataFrame]:
     modes = runs.modes(c, c.open_start)
     wanted = [
         runs.capped(
-            f"{mode}, {cap:g} W, {n} threads",
-            *modes[mode],
-            ((0.0, cap),),
-            threads=n,
-            seconds=length,
-            seed=c.seed,
+            f"{mode}, {cap:g} W, {n} threads", *modes[mode], ((0.0, cap),), threads=n, seconds=length, seed=c.seed
         )
         for mode, cap, n in cases
     ]

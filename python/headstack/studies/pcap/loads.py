@@ -20,9 +20,7 @@ BATCH_BYTES = 122_070 * 4096
 BURST_CAPS = (None, 9.0, 8.5, 8.0)
 
 #: Caps of Figure 10 in watts: the first ten minutes are without one.
-SHELF_CAPS = tuple(
-    zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False)
-)
+SHELF_CAPS = tuple(zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False))
 SHELF_END = 3300
 TIERS = (5, 5, 6)
 
@@ -54,8 +52,7 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
         for name, cap in ((runs.cap_name(cap), cap) for cap in BATCH_CAPS)
     ]
     falls = {
-        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)]
-        for a, b in pairwise(BATCH_CAPS[1:])
+        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)] for a, b in pairwise(BATCH_CAPS[1:])
     }
     steps = {
         "largest": max(falls.values()),
@@ -96,12 +93,7 @@ def _bursty(study: Study) -> dict[str, pd.DataFrame]:
         for i, (part, iops) in enumerate(by_part.items())
     ]
     totals = [
-        {
-            "cap": n,
-            "iops": sum(busy[n].values()),
-            "burst_s": _length(r, "40 MB"),
-            "duration_s": float(r["duration_s"]),
-        }
+        {"cap": n, "iops": sum(busy[n].values()), "burst_s": _length(r, "40 MB"), "duration_s": float(r["duration_s"])}
         for n, r in found.items()
     ]
     lost = {j: 100 * (1 - busy["8 W"][j] / busy["no cap"][j]) for j in ("40 MB", "20 MB")}
