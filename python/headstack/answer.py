@@ -15,7 +15,7 @@ from headstack import goal as goals
 from headstack import replications, table
 from headstack.errors import ConfigError
 from headstack.goal import Bound, Goal
-from headstack.replications import interval_of
+from headstack.paired import interval
 from headstack.table import Column
 
 #: Most systems that the sentence names.
@@ -58,7 +58,7 @@ class Ranked(NamedTuple):
             known = [v for v in values if v is not None]
             if len(known) < len(values):
                 return None
-            found.append(interval_of(known))
+            found.append(interval(known, 0.0))
         return min(found) if bound.at_least else max(found)
 
     def unsure(self, goal: Goal) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headstack.errors import ConfigError
-from headstack.replications import interval_of
+from headstack.paired import interval
 from headstack.suggest import need_one_of
 
 #: Measures of the response time: the key in results.
@@ -201,7 +201,7 @@ def _kept(bound: Bound, seeds: Sequence[Mapping[str, Any]]) -> bool | None:
     known = [value for one in seeds if (value := bound.value(one)) is not None]
     if len(known) < len(seeds):
         return None
-    middle, half = interval_of(known)
+    middle, half = interval(known, 0.0)
     ends = {bound.kept(middle - half), bound.kept(middle + half)}
     if bound.measure in TIMES:
         late = {not one.get("overloaded") for one in seeds}

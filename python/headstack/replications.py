@@ -10,7 +10,6 @@ from concurrent.futures import Future, as_completed
 from typing import Any
 
 from headstack.errors import ConfigError
-from headstack.paired import interval
 from headstack.plain import plain, shown, whole
 
 #: What is kept of each seed.
@@ -141,13 +140,6 @@ def _computed(
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
-
-
-def interval_of(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of the values of all seeds, and half of its 95 % interval; 0 for one seed."""
-    if len(values) == 1:
-        return values[0], 0.0
-    return interval(values)
 
 
 def said(document: Mapping[str, Any]) -> str:

@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headstack import paired
+
 #: Least number of requests beyond the quantile in a batch, and most and least number of batches.
 LEAST_BEYOND, MOST_BATCHES, LEAST_BATCHES = 10, 20, 5
 
@@ -75,8 +77,6 @@ def quantile(times: Array, share: float) -> float:
 
 def interval(times: Array, share: float) -> Interval:
     """Return the quantile of times in order of arrival, with its interval."""
-    from scipy.special import stdtrit
-
     whole = quantile(times, share)
     b = n_batches(len(times), share)
     beyond = int(len(times) * (1 - share))
@@ -86,7 +86,7 @@ def interval(times: Array, share: float) -> Interval:
     single = [quantile(times[i * size : (i + 1) * size], share) for i in range(b)]
     apart = [math.log(max(q, 1e-12) / whole) for q in single]
     spread = math.sqrt(sum(a * a for a in apart) / (b - 1) / b)
-    factor = math.exp(float(stdtrit(b - 1, 0.975)) * spread)
+    factor = math.exp(paired.student(b - 1) * spread)
     return Interval(whole, whole / factor, whole * factor, b, beyond)
 
 
