@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _core
-from headstack.errors import HeadstackError
+from headstack.errors import ConfigError, HeadstackError
 
 
 def call(name: str, *args: Any) -> Any:
@@ -19,6 +19,18 @@ def call(name: str, *args: Any) -> Any:
         )
     answer = function(*args)
     return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def quantity(kind: str, text: object, where: str = "") -> float:
+    """Return a quantity in SI units.
+
+    Raises:
+        ConfigError: it is none of that kind; the message begins with `where`.
+    """
+    try:
+        return float(call("quantity", kind, text))
+    except ConfigError as e:
+        raise ConfigError(f"{where}: {e}" if where else str(e)) from None
 
 
 def run(

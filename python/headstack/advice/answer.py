@@ -11,7 +11,7 @@ from headstack import _toml, drives
 from headstack import goal as goals
 from headstack.advice import confidence
 from headstack.advice.question import Question
-from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess, value
+from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess
 from headstack.advice.space import Design, Kind
 from headstack.sweeps import worker
 
@@ -156,9 +156,8 @@ def row(question: Question, tried: Tried) -> dict[str, Any]:
     price, energy = dollars(question, tried)
     values: dict[str, Any] = {}
     for bound in question.goal:
-        found = [v for r in tried.rows if (v := value(bound, r)) is not None]
         unit = {"ms": "_s", "W": "_w"}.get(bound.unit, "")
-        values[bound.name.replace(".", "_") + unit] = sum(found) / len(found) if found else None
+        values[bound.name.replace(".", "_") + unit] = tried.bounded(bound)
     return {
         "drive": tried.kind.design.drive,
         "dash": tried.kind.design.dash,
@@ -391,11 +390,8 @@ def said(question: Question, tried: Tried) -> str:
     """Return the numbers of a system that the goal is about, in words."""
     if tried.error is not None:
         return tried.error
-    parts = []
-    for bound in question.goal:
-        values = [v for r in tried.rows if (v := value(bound, r)) is not None]
-        if values:
-            parts.append(f"{bound.name} {bound.shown(sum(values) / len(values))}")
+    means = [(bound, tried.bounded(bound)) for bound in question.goal]
+    parts = [f"{bound.name} {bound.shown(mean)}" for bound, mean in means if mean is not None]
     late = any(r.get("overloaded") for r in tried.rows)
     return ", ".join(parts) + (", and cannot keep up" if late else "")
 

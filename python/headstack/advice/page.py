@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack.advice.answer import Advice, row, said, why
-from headstack.advice.search import Found, Tried, value
+from headstack.advice.search import Found
 
 if TYPE_CHECKING:
     from headstack.plots.look import Chart
@@ -21,11 +21,6 @@ def _time(answer: Advice) -> tuple[str, Any] | None:
     """Return name and bound of the goal's first time, or None."""
     bound = answer.question.bound or next((b for b in answer.question.goal if b.unit == "ms"), None)
     return None if bound is None else (f"{bound.name} response time", bound)
-
-
-def _value(bound: Any, tried: Tried) -> float | None:
-    values = [v for r in tried.rows if (v := value(bound, r)) is not None]
-    return sum(values) / len(values) if values else None
 
 
 def figures(answer: Advice) -> "dict[str, Chart]":
@@ -58,7 +53,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         rows.append(
             {
                 "x": numbers["power_mean_w"],
-                "y": (_value(bound, found.best) or 0.0) * 1e3,
+                "y": (found.best.bounded(bound) or 0.0) * 1e3,
                 "system": place,
                 "what": f"{found.best.count} x {found.design.label}",
                 "settings": numbers["settings"],
@@ -115,7 +110,7 @@ def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     for found in answer.found:
         best: dict[int, float] = {}
         for tried in found.tried:
-            number = _value(bound, tried)
+            number = tried.bounded(bound)
             if number is not None:
                 best[tried.count] = min(best.get(tried.count, number), number)
         if len(best) > 1:

@@ -1,7 +1,7 @@
 """What advice is asked: workload, goal, limits, and what may be bought."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,10 +103,7 @@ def amount(kind: str, given: object, where: str) -> float | None:
         return None
     if not isinstance(given, str):
         raise ConfigError(f"{where}: got {shown(given)}, need text with a unit")
-    try:
-        value: float = _bridge.call("quantity", kind, given)
-    except ConfigError as e:
-        raise ConfigError(f"{where}: {e}") from None
+    value = _bridge.quantity(kind, given, where)
     if value <= 0:
         raise ConfigError(f"{where}: got {given}, need more than 0")
     return value
@@ -146,7 +143,7 @@ def load_of(trace: str, workload: Mapping[str, Any]) -> tuple[space.Load, list[i
 
 
 def make(
-    trace: str,
+    trace: str | os.PathLike[str],
     goal: object,
     *,
     capacity: object = None,
@@ -154,19 +151,19 @@ def make(
     budget: float | None = None,
     growth: float = 1.0,
     survives: int = 0,
-    names: Sequence[str] | None = None,
-    dashes: Sequence[str | None] = (None,),
-    organisations: Sequence[str] | None = None,
+    drives: Iterable[str] | None = None,
+    dash: Sequence[str | None] = (None,),
+    organisations: Iterable[str] | None = None,
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
     chunks: Sequence[str | None] = (None,),
     group: int = space.GROUP,
     prices: "str | os.PathLike[str] | price_tables.Prices | None" = None,
-    settings: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
     most: int = 64,
     seeds: int = 3,
-    objective: str | None = None,
+    minimise: str | None = None,
     years: float = 5.0,
 ) -> Question:
     """Return a question; arguments as of `headstack.advise`.
@@ -194,15 +191,15 @@ def make(
     if not kept:
         got = ", ".join(organisations)
         raise ConfigError(f"organisations: got {got}, need raid10 or raid5 to survive a failure")
-    listed = default_drives() if names is None else list(names)
+    listed = default_drives() if drives is None else list(drives)
     table = price_tables.chosen(prices)
-    designs = space.designs(listed, dashes, kept, {} if table is None else table.usd, group)
+    designs = space.designs(listed, dash, kept, {} if table is None else table.usd, group)
     for design in designs:
         design.capacity_bytes  # noqa: B018  a drive that cannot be used is an error here
-    workload, load = _workload(trace, settings or {}, growth)
+    workload, load = _workload(os.fspath(trace), set or {}, growth)
     kinds = {d.price_kind for d in designs}
-    if objective is None:
-        objective = "cost" if None not in kinds and len(kinds) == 1 else "drives"
+    usual = "cost" if None not in kinds and len(kinds) == 1 else "drives"
+    objective = usual if minimise is None else minimise
     if objective not in OBJECTIVES:
         raise ConfigError(need_one_of("minimise", objective, OBJECTIVES))
     if objective == "cost" or budget is not None:

@@ -99,6 +99,11 @@ class Tried:
         values = [float(r[column]) for r in self.rows if r.get(column) is not None]
         return fmean(values) if values else None
 
+    def bounded(self, bound: goals.Bound) -> float | None:
+        """Return the mean of a bounded number over its seeds."""
+        values = [v for r in self.rows if (v := value(bound, r)) is not None]
+        return sum(values) / len(values) if values else None
+
 
 @dataclass
 class Found:

@@ -1,13 +1,19 @@
 """``headstack advise``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Option
 from headstack.cli._options import Figures, Form, Jobs, Settings, Wide
 
 if TYPE_CHECKING:
     from headstack.advice import Advice
+
+#: What is not of the question.
+_SHOWN = ("settings", "as_json", "form", "wide", "figures")
+
+#: Settings of which several may be tried.
+_TRIED = ("dash", "schedulers", "caches", "chunks")
 
 
 def command(
@@ -77,6 +83,7 @@ def command(
       headstack advise --trace examples/traces/pgbench.csv.zst --goal p99=30ms --capacity "20 TB"
       headstack advise --trace TRACE --goal "p99<30ms" --survives 1 --power "200 W" --out out/advice
     """
+    given: dict[str, Any] = {k: v for k, v in locals().items() if k not in _SHOWN}
     from headstack import advice
     from headstack.cli import FAILED, INTERRUPTED, _options, _terminal
     from headstack.errors import ConfigError
@@ -85,8 +92,6 @@ def command(
     for name, value in (("--trace", trace), ("--goal", goal)):
         if value is None:
             raise ConfigError(f"headstack advise: {name}: got none, need it")
-    assert trace is not None
-    assert goal is not None
     if out is not None:
         from headstack import drawing
         from headstack.paths import output_directory
@@ -95,30 +100,11 @@ def command(
         output_directory(out, "--out")
     try:
         with _terminal.progress("advise", "runs/s") as bar:
+            listed = {key: _listed(given[key]) for key in ("drives", "organisations")}
+            tried = {key: _listed(given[key]) or (None,) for key in _TRIED}
             answer = advice.advise(
-                trace,
-                goal,
-                capacity=capacity,
-                power=power,
-                budget=budget,
-                growth=growth,
-                survives=survives,
-                drives=_listed(drives),
-                dash=_listed(dash) or (None,),
-                organisations=_listed(organisations),
-                depths=_whole(depths) or (None,),
-                schedulers=_listed(schedulers) or (None,),
-                caches=_listed(caches) or (None,),
-                chunks=_listed(chunks) or (None,),
-                group=group,
-                prices=prices,
+                **{**given, **listed, **tried, "depths": _whole(depths) or (None,)},
                 set=_options.settings(settings),
-                most=most,
-                seeds=seeds,
-                minimise=minimise,
-                years=years,
-                out=out,
-                jobs=jobs,
                 progress=bar,
             )
     except KeyboardInterrupt:

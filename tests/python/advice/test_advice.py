@@ -104,8 +104,8 @@ def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
     if not trace.exists():
         pytest.skip(f"{trace.name} is absent")
     _, answer, best, share = compared(
-        trace, goal, settings=settings, names=["exos-x18"], survives=1, most=9,
-        chunks=("64 KiB", "512 KiB"), objective="drives",
+        trace, goal, set=settings, drives=["exos-x18"], survives=1, most=9,
+        chunks=("64 KiB", "512 KiB"), minimise="drives",
     )  # fmt: skip
     print(name, share, best.kind, best.count, answer.best.kind, answer.best.count)
     assert (answer.best.kind.design, answer.best.count) == (best.kind.design, best.count)
@@ -117,7 +117,7 @@ def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
 
 def test_it_finds_the_optimum_of_a_small_space():
     asked, answer, best, share = compared(
-        TRACE, "p99=30ms", settings={"workload.count": 6000}, names=["exos-x18", "exos-2x18-sas"],
+        TRACE, "p99=30ms", set={"workload.count": 6000}, drives=["exos-x18", "exos-2x18-sas"],
         organisations=["raid0", "raid10"], chunks=("64 KiB", "512 KiB"), caches=("write-through",),
         most=10,
     )  # fmt: skip
@@ -219,8 +219,8 @@ def test_what_is_dominated():
 
 def asked_of(**more):
     given = {
-        "names": ["exos-x18"], "organisations": ["raid0"], "most": 12,
-        "settings": {"workload.count": 3000}, **more,
+        "drives": ["exos-x18"], "organisations": ["raid0"], "most": 12,
+        "set": {"workload.count": 3000}, **more,
     }  # fmt: skip
     return question.make(str(TRACE), more.pop("goal", "p99=30ms"), **given)
 
