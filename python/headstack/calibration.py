@@ -201,7 +201,7 @@ def _get(spec: Spec, path: tuple[str, ...]) -> float:
     node: Any = spec
     for key in path:
         node = node.get(key, {})
-    return float(_bridge.call("quantity", "time", node)) * 1e3 if node else 0.0
+    return _bridge.quantity("time", node) * 1e3 if node else 0.0
 
 
 def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
@@ -222,7 +222,7 @@ def _link(spec: Spec) -> tuple[float, float]:
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
         sector = spec.get("geometry", {}).get("sector_size", "512 B")
-        seconds = _bridge.call("quantity", "size", sector) / _bridge.call("quantity", "rate", rate)
+        seconds = _bridge.quantity("size", sector) / _bridge.quantity("rate", rate)
         return seconds * 1e3, seconds * 1e3
     return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
 

@@ -155,7 +155,7 @@ def _missed(document: Mapping[str, Any], i: int) -> list[Missed] | None:
     capping = document["systems"][i]["capping"]
     series = capping["series"]
     caps, power = series["cap_w"], series["power_w"]
-    tolerance = _bridge.call("quantity", "power", _given(document, i).get("tolerance", "0 W"))
+    tolerance = _bridge.quantity("power", _given(document, i).get("tolerance", "0 W"))
     # The cap of an interval is that at the end of the one before.
     caps = np.array([*caps[:1], *caps[:-1]], dtype=float)
     starts = [0, *(np.flatnonzero(caps[1:] != caps[:-1]) + 1), len(caps)]

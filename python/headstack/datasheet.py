@@ -226,7 +226,7 @@ class _Sheet:
         else:
             texts = [t if re.search(r"[A-Za-zµ]", t) else f"{t}{unit}" for t in texts]
         try:
-            found = [float(t) if kind == "number" else _bridge.call("quantity", kind, t) for t in texts]
+            found = [float(t) if kind == "number" else _bridge.quantity(kind, t) for t in texts]
         except ValueError:
             raise self.refuse(key, example) from None
         except ConfigError as e:

@@ -143,7 +143,7 @@ class Depopulation:
 
 
 def _size(value: str) -> int:
-    return int(_bridge.call("quantity", "size", value))
+    return int(_bridge.quantity("size", value))
 
 
 def _rounded(values: Floats) -> Ints:
@@ -255,7 +255,7 @@ def depopulate(spec: Mapping[str, Any], head: int) -> Depopulation:
 
 
 def _turn_s(spec: Mapping[str, Any]) -> float:
-    return 60.0 / float(_bridge.call("quantity", "speed", spec["geometry"]["rotation_speed"]))
+    return 60.0 / _bridge.quantity("speed", spec["geometry"]["rotation_speed"])
 
 
 def extents(tracks: Formats, head: int) -> tuple[Ints, Ints]:

@@ -36,7 +36,7 @@ def default_chunk(organisation: str) -> str:
     (entry,) = (e for e in _bridge.call("plugins")["organisation"] if e["name"] == organisation)
     key = _CHUNK_KEYS[organisation]
     (given,) = (p["default"] for p in entry["parameters"] if p["key"] == key)
-    return f"{_bridge.call('quantity', 'size', given) / 1024:g} KiB"
+    return f"{_bridge.quantity('size', given) / 1024:g} KiB"
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class Kind:
         width = count // d.groups(count)
         if width < count:
             # Striped by whole rows, so that what fills a row of one group reads nothing first.
-            row = (width - 1) * int(_bridge.call("quantity", "size", self.chunk))
+            row = (width - 1) * int(_bridge.quantity("size", self.chunk))
             table["organisation"] = {"name": "raid0", "stripe_unit": f"{row} B"}
             table["layers"] = [{**volume, "of": width}]
         if d.dash is not None:

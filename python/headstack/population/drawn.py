@@ -179,7 +179,7 @@ class Population:
 def zone_bytes(spec: Mapping[str, Any]) -> list[int]:
     """Return what each zone of a drive at nominal density holds."""
     geometry = spec["geometry"]
-    sector = int(_bridge.call("quantity", "size", geometry.get("sector_size", "512 B")))
+    sector = int(_bridge.quantity("size", geometry.get("sector_size", "512 B")))
     return [
         (z["last_cylinder"] - z["first_cylinder"] + 1) * geometry["surfaces"] * z["sectors_per_track"] * sector
         for z in geometry["zones"]

@@ -102,13 +102,7 @@ def _check_end(begin: int, end: float) -> None:
 
 def _ns(given: str | float, key: str) -> int:
     """Return a time in nanoseconds."""
-    if isinstance(given, str):
-        try:
-            seconds = float(_bridge.call("quantity", "time", given))
-        except ConfigError as e:
-            raise ConfigError(f"{key}: {e}") from None
-    else:
-        seconds = float(given)
+    seconds = _bridge.quantity("time", given, key) if isinstance(given, str) else float(given)
     if not 0 <= seconds < 2**62 / 1e9:
         raise ConfigError(f"{key}: got {given}, need a time of 0 s or more, at most 146 years")
     return round(seconds * 1e9)
