@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from headstack import _bridge, loads, outputs, replications
 from headstack import goal as goals
 from headstack import prices as price_tables
-from headstack.errors import ConfigError, not_json, printable, reason_of
+from headstack.errors import ConfigError, printable
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
 from headstack.plain import plain, shown, whole
@@ -374,8 +374,6 @@ class Result:
         Raises:
             OSError: the directory cannot be written to.
         """
-        from headstack import outputs
-
         out = Path(out)
         with outputs.replacing(out) as written:
             written.run_id = self.document.get("run_id")
@@ -655,20 +653,11 @@ def load(results: str | os.PathLike[str]) -> Result:
         ConfigError: there is none, it is not a result document, or its tables are from another
             run.
     """
-    from headstack import outputs
-
     path = Path(results)
     if path.is_dir():
         path = path / outputs.RESULTS_FILE
     listed = path.name == outputs.RESULTS_FILE and path.parent.is_dir()
-    try:
-        with outputs.checked(path.parent) if listed else nullcontext():
-            document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as e:
-        raise ConfigError(f"{path}: got {reason_of(e)}, need a results file of headstack run") from None
-    except (ValueError, RecursionError) as e:
-        got = not_json(e)
-        raise ConfigError(f"{path}: got {got}, need a results file of headstack run") from None
+    document = outputs.read_json(path, "a results file of headstack run", check=listed)
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
         raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')

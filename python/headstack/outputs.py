@@ -80,6 +80,24 @@ def _files(folder: Path) -> list[str]:
     return sorted(f.relative_to(folder).as_posix() for f in found)
 
 
+def read_json(path: Path, need: str, *, check: bool = False, optional: bool = False) -> Any:
+    """Return the document of a file; None if it is `optional` and absent.
+
+    Raises:
+        ConfigError: it cannot be read or is not JSON; the message ends with `need`. With `check`
+            also if it differs from its entry in the folder's manifest (`checked`).
+    """
+    try:
+        with checked(path.parent, path.name) if check else contextlib.nullcontext():
+            return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as e:
+        if optional and isinstance(e, FileNotFoundError):
+            return None
+        raise ConfigError(f"{path}: got {reason_of(e)}, need {need}") from None
+    except (ValueError, RecursionError) as e:
+        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
+
+
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Return the manifest of a folder; None if there is none.
 
@@ -87,14 +105,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         ConfigError: it cannot be used.
     """
     path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    manifest = read_json(path, "a manifest of headstack", optional=True)
+    if manifest is None and not path.exists():
         return None
-    except OSError as e:
-        raise ConfigError(f"{path}: got {reason_of(e)}, need a manifest of headstack") from None
-    except (ValueError, RecursionError) as e:
-        raise ConfigError(f"{path}: got {not_json(e)}, need a manifest of headstack") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, list) or not all(_is_entry(f) for f in files):
         raise ConfigError(f'{path}: got no list "files", need a manifest of headstack')

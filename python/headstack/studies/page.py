@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
-from headstack.errors import ConfigError, not_json, reason_of
 from headstack.studies.claims import Paper
 from headstack.studies.rules import KINDS, VERDICTS, Verdict
 from headstack.studies.study import NOT_ASKED, Study
@@ -360,13 +359,6 @@ def load(folder: Path, name: str) -> dict[str, Any]:
     Raises:
         ConfigError: there is none, or it is not the one that the folder's manifest names.
     """
-    path = folder / f"{name}.json"
-    try:
-        with outputs.checked(folder, path.name):
-            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise ConfigError(f"{path}: got {reason_of(e)}, need what headstack reproduce writes") from None
-    except (ValueError, RecursionError) as e:
-        need = "what headstack reproduce writes"
-        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
+    need, path = "what headstack reproduce writes", folder / f"{name}.json"
+    document: dict[str, Any] = outputs.read_json(path, need, check=True)
     return document
