@@ -19,6 +19,17 @@ from headstack.suggest import need_one_of
 
 Rows = Sequence[Mapping[str, Any]]
 
+#: Marks that are one of Vega-Lite's: its name, what `Layer.size` is, if anything, and usually, and
+#: the other properties.
+_SIMPLE: dict[str, tuple[str, str, float, dict[str, Any]]] = {
+    "point": ("point", "size", 60, dict(filled=True, opacity=0.85, clip=True)),
+    "ring": ("point", "size", 70, dict(filled=False, strokeWidth=2, opacity=1)),
+    "rect": ("rect", "", 0, dict(stroke="white", strokeWidth=1.2)),
+    "rule": ("rule", "strokeWidth", 2, {}),
+    "tick": ("tick", "size", 9, dict(thickness=2)),
+    "range": ("errorbar", "", 0, dict(ticks=True)),
+}
+
 #: Most values of an axis that are all labelled, and most letters of names that are side by side.
 FEW, LEVEL = 12, 64
 
@@ -201,7 +212,8 @@ class _Drawing:
         base = alt.Chart(frame)
         if layer.mark not in MARKS:
             raise ConfigError(need_one_of(f"{picture.name}.mark", layer.mark, MARKS))
-        marks: list[Any] = getattr(self, f"_{layer.mark}")(layer, base, place, self._colour(layer))
+        made = self._simple if layer.mark in _SIMPLE else getattr(self, f"_{layer.mark}")
+        marks: list[Any] = made(layer, base, place, self._colour(layer))
         return marks
 
     def _line(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
@@ -228,40 +240,22 @@ class _Drawing:
             return [line]
         return [line, look.pointed(base, tooltip, **place, color=colour)]
 
-    def _point(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_point(size=layer.size or 60, filled=True, opacity=0.85, clip=True)
-        return [mark.encode(**place, color=colour)]
-
-    def _ring(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_point(size=layer.size or 70, filled=False, strokeWidth=2, opacity=1)
-        return [mark.encode(**place, color=colour)]
-
     def _bar(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
         of: dict[str, Any] = {**place, "color": colour}
         if layer.group:
-            names = _names(self.every, layer.group)
-            of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
+            of["xOffset"] = self._offset(layer)
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
         return [base.mark_bar(stroke="white", strokeWidth=0.5).encode(**of, **self._ends(layer))]
 
-    def _rect(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_rect(stroke="white", strokeWidth=1.2)
-        if not layer.y2:
-            mark = base.mark_bar(stroke="white", strokeWidth=0.5, height=34)
+    def _simple(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
+        kind, size, usual, more = _SIMPLE[layer.mark]
+        if layer.mark == "rect" and not layer.y2:
+            kind, more = "bar", dict(stroke="white", strokeWidth=0.5, height=34)
+        if layer.plain and layer.mark in ("rule", "tick"):
+            colour = alt.ColorValue(look.AXIS)
+        mark = getattr(base, f"mark_{kind}")(**({size: layer.size or usual} if size else {}), **more)
         return [mark.encode(**place, color=colour, **self._ends(layer))]
-
-    def _rule(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
-        mark = base.mark_rule(strokeWidth=layer.size or 2)
-        return [mark.encode(**place, color=colour, **self._ends(layer))]
-
-    def _tick(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
-        return [base.mark_tick(size=layer.size or 9, thickness=2).encode(**place, color=colour)]
-
-    def _range(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        return [base.mark_errorbar(ticks=True).encode(**place, color=colour, **self._ends(layer))]
 
     def _level(self, layer: Layer, base: Any, place: dict[str, Any], _: Any) -> list[Any]:
         y = place["y"]
@@ -276,22 +270,19 @@ class _Drawing:
     def _text(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
         shown = alt.Text(f"{_field(layer.text)}:{'Q' if layer.format else 'N'}",
                          format=layer.format or alt.Undefined)  # fmt: skip
-        of: dict[str, Any] = dict(place)
-        if layer.group:
-            names = _names(self.every, layer.group)
-            of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         mark = {"fontSize": layer.size or 11, "dx": layer.dx, "align": layer.align}
+        ink = alt.ColorValue(look.INK)
         if not layer.group:
-            return [look.halo(base.encode(**of), alt.ColorValue(look.INK), shown, dy=layer.dy, **mark)]
+            return [look.halo(base.encode(**place), ink, shown, dy=layer.dy, **mark)]
         # The numbers of bars that point down are below them.
         field = f"datum[{json.dumps(place['y'].shorthand.rpartition(':')[0])}]"
-        return [
-            look.halo(
-                base.transform_filter(f"{field} {sign} 0").encode(**of),
-                alt.ColorValue(look.INK), shown, dy=dy, **mark,
-            )
-            for sign, dy in ((">=", layer.dy), ("<", -layer.dy))
-        ]  # fmt: skip
+        sides = [(base.transform_filter(f"{field} {sign} 0"), dy) for sign, dy in ((">=", layer.dy), ("<", -layer.dy))]
+        offset = self._offset(layer)
+        return [look.halo(side.encode(**place, xOffset=offset), ink, shown, dy=dy, **mark) for side, dy in sides]
+
+    def _offset(self, layer: Layer) -> alt.XOffset:
+        """Return the encoding of bars that stand side by side."""
+        return alt.XOffset(f"{_field(layer.group)}:N", sort=_names(self.every, layer.group))
 
     def _ends(self, layer: Layer) -> dict[str, Any]:
         ends = {"x2": (alt.X2, layer.x2), "y2": (alt.Y2, layer.y2)}
