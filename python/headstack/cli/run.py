@@ -1,7 +1,7 @@
 """``headstack run``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import (
@@ -19,6 +19,9 @@ from headstack.cli._options import (
     Wide,
 )
 from headstack.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headstack.api import Result
 
 
 def command(
@@ -141,20 +144,8 @@ def command(
             progress=progress,
             sources_anywhere=sources_anywhere,
         )
-    written = []
-    if out is not None:
-        if result.partial:
-            text = f"{name}: got an interrupt; the report is made of what was done until then"
-            _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
-        from headstack import drawing
-
-        # This check must come before libraries are loaded that may not fit into memory.
-        drawing.check_memory()
-        from headstack import report
-
-        title = f"Headstack: {name if given else experiment.stem}"
-        page = out / "report.html"
-        written.append(report.write(result.document, page, title=title, with_figures=figures))
+    title = f"Headstack: {name if given else experiment.stem}"
+    written = [] if out is None else [_report(result, out, name, title, figures)]
     if as_json:
         print(result.to_json())
     else:
@@ -165,6 +156,21 @@ def command(
         _terminal.say(text, as_json=True)
         return INTERRUPTED
     return FAILED if answer.none_meets(result.document) else None
+
+
+def _report(result: "Result", out: Path, name: str, title: str, figures: bool) -> Path:
+    """Write the report of a run; return its path."""
+    from headstack import drawing
+    from headstack.cli import _terminal
+
+    if result.partial:
+        text = f"{name}: got an interrupt; the report is made of what was done until then"
+        _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
+    # This check must come before libraries are loaded that may not fit into memory.
+    drawing.check_memory()
+    from headstack import report
+
+    return report.write(result.document, out / "report.html", title=title, with_figures=figures)
 
 
 def _check_of_one(**given: bool | int | None) -> None:
