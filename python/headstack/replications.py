@@ -77,7 +77,7 @@ def numbers(base: str, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     from headstack.sweeps import worker
 
-    document = worker.prepared(base, overrides)
+    document = worker.document(base, overrides)
     return [kept(system, overrides["seed"]) for system in document["systems"]]
 
 

@@ -105,7 +105,7 @@ def measured(base: Mapping[str, Any], overrides: Mapping[str, Any], share: float
     from headstack.sweeps import worker
 
     with tempfile.TemporaryDirectory(prefix="headstack-") as folder:
-        document = worker._document(base, overrides, Path(folder))
+        document = worker.document(base, overrides, Path(folder))
         (system,) = document["systems"]
         table = pq.read_table(
             Path(folder) / system["requests_file"], columns=["arrival_ns", "response_time_s", "op", "error"]
