@@ -257,10 +257,6 @@ def _times(load: tuple[float, float]) -> str:
     return f"> {load[0]:.3g}x" if math.isinf(load[1]) else f"{load[0]:.3g}x"
 
 
-def _terabytes(size: float) -> str:
-    return f"{size / 1e12:,.1f}" if size >= 1e12 else f"{size / 1e12:.3f}"
-
-
 def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Column]:
     """Return the columns of the ranking for which there are values; their cells are of `Ranked`."""
     goal = goals.of(document) if goal is None else goal
@@ -281,7 +277,7 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
         Column(
             "TB",
             lambda one: one.capacity_bytes,
-            _terabytes,
+            lambda size: f"{size / 1e12:,.1f}" if size >= 1e12 else f"{size / 1e12:.3f}",
             optional=True,
             about="capacity for data, without copies and parity",
         ),
@@ -380,7 +376,8 @@ def _at_goal(ranked: Sequence[Ranked], goal: Goal) -> str:
             return f'"{one.name}" is too near {goal} to say ({_numbers(one, goal)}); {_MORE_SEEDS}'
         return f'"{one.name}" {verb} {goal} ({_numbers(one, goal)})'
     tail = _too_near(unsure, goal)
-    tail += f"; of {_quoted(unknown)} it is not known" if unknown else ""
+    quoted = ", ".join(f'"{one.name}"' for one in unknown[:_MOST_NAMED])
+    tail += f"; of {quoted} it is not known" if unknown else ""
     if not good:
         nearest = next((one for one in ranked if one.meets is False), None)
         if nearest is None:
@@ -404,10 +401,6 @@ def _too_near(unsure: Sequence[Ranked], goal: Goal) -> str:
     if len(unsure) > _MOST_NAMED:
         said += f" and {len(unsure) - _MOST_NAMED} more"
     return f"; {said} {'is' if len(unsure) == 1 else 'are'} too near to say, {_MORE_SEEDS}"
-
-
-def _quoted(several: Sequence[Ranked]) -> str:
-    return ", ".join(f'"{one.name}"' for one in several[:_MOST_NAMED])
 
 
 def _numbers(one: Ranked, goal: Goal) -> str:

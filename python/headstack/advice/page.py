@@ -47,6 +47,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         if found.best is None:
             continue
         numbers = row(answer.question, found.best)
+        rebuild = numbers["rebuild_s"]
         place = "recommended" if found is answer.chosen else "not dominated"
         if not any(found is f for f in answer.front):
             place = "dominated"
@@ -59,7 +60,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
                 "settings": numbers["settings"],
                 "drives": found.best.count,
                 "cost": _dollars(numbers),
-                "rebuild": _hours(numbers),
+                "rebuild": "none: data lost" if rebuild is None else f"{rebuild / 3600:,.1f} h",
             }
         )
     names = [n for n in ("recommended", "not dominated", "dominated") if any(r["system"] == n for r in rows)]
@@ -94,11 +95,6 @@ def _dollars(numbers: Mapping[str, Any]) -> str:
     price = numbers["usd"]
     bought = "price unknown" if price is None else f"{price:,.0f}"
     return f"{bought}, energy {numbers['energy_usd']:,.0f}"
-
-
-def _hours(numbers: Mapping[str, Any]) -> str:
-    rebuild = numbers["rebuild_s"]
-    return "none: data lost" if rebuild is None else f"{rebuild / 3600:,.1f} h"
 
 
 def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":

@@ -15,14 +15,10 @@ def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
         dotted = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from _rows(value, f"{dotted}.")
-        elif isinstance(value, list) and (len(value) > 6 or any(map(_nested, value))):
+        elif isinstance(value, list) and (len(value) > 6 or any(isinstance(v, Mapping | list) for v in value)):
             yield dotted, f"{len(value)} entries"
         else:
             yield dotted, str(value)
-
-
-def _nested(value: object) -> bool:
-    return isinstance(value, Mapping | list)
 
 
 #: Headings of the table of all drives, and whether the column is text.

@@ -214,7 +214,7 @@ def still(spec: Any) -> Any:
     """Return a chart's specification without interaction."""
     if isinstance(spec, Mapping):
         return {
-            k: [still(v) for v in vs if not _for_pointer(v)]
+            k: [still(v) for v in vs if not str(v.get("name", "")).startswith(POINTER)]
             if k == "layer"
             else [v for v in vs if v.get("name") != "nearest"]
             if k == "params"
@@ -222,10 +222,6 @@ def still(spec: Any) -> Any:
             for k, vs in spec.items()
         }
     return spec
-
-
-def _for_pointer(layer: Any) -> bool:
-    return isinstance(layer, Mapping) and str(layer.get("name", "")).startswith(POINTER)
 
 
 def _title(spec: Mapping[str, Any]) -> str:

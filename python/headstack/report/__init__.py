@@ -104,11 +104,6 @@ def _code(text: str) -> str:
     return re.sub(r"<(?=/?script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
-def _data(value: Any) -> str:
-    # `json` itself escapes U+2028 and similar characters.
-    return json.dumps(value).replace("<", "\\u003c")
-
-
 @cache
 def templates(package: str = __name__) -> jinja2.Environment:
     """Return the templates of a package."""
@@ -301,7 +296,8 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
             figures=figures,
             css=Markup(asset("page.css") + _dark()),
             viewer=Markup(_code(_viewer())),
-            specs=Markup(_data({name: packed(spec) for name, spec in specs.items()})),
+            # `json` itself escapes U+2028 and similar characters.
+            specs=Markup(json.dumps({k: packed(spec) for k, spec in specs.items()}).replace("<", "\\u003c")),
             script=Markup(_code(asset("page.js"))),
         )
     )

@@ -187,7 +187,10 @@ def _system(
     seed = given.get("seed")
     run_seed = document.get("seed")
     first_facts += [
-        Fact("workload", ", ".join(_workload_names(runs)) or UNKNOWN),
+        Fact(
+            "workload",
+            ", ".join(dict.fromkeys(str(w) for r in runs if (w := r.get("workload")) is not None)) or UNKNOWN,
+        ),
         Fact(
             "seed",
             _or_unknown(run_seed if seed is None else seed),
@@ -276,10 +279,6 @@ def _depth(depth: Any) -> str:
     if depth is None:
         return UNKNOWN
     return "0: the scheduler sees all commands" if depth == 0 else text(depth)
-
-
-def _workload_names(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(r["workload"]) for r in runs if r.get("workload") is not None))
 
 
 def _kinds(given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]]) -> str:

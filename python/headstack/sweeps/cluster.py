@@ -118,11 +118,6 @@ def named_files(value: object, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, value
 
 
-def _own_drive(name: str, found: Path) -> bool:
-    """Return whether a drive is one of Headstack's, which each worker has."""
-    return found.stem == name and found.parent == drives.drive_dirs()[-1]
-
-
 def _located(base: Mapping[str, Any], asked: list[tuple[str, str]]) -> dict[str, Path]:
     """Return the input files by their path as it is written."""
     folder = Path(base["file"]).parent if base.get("file") is not None else Path()
@@ -136,7 +131,8 @@ def _located(base: Mapping[str, Any], asked: list[tuple[str, str]]) -> dict[str,
                     f"drive: got {text}, a DiskSim file, which is not supported with --dask, need "
                     "a drive in TOML; hint: headstack convert"
                 )
-            if _own_drive(text, path):
+            # Each worker has those of Headstack.
+            if path.stem == text and path.parent == drives.drive_dirs()[-1]:
                 continue
         else:
             path = Path(places.get(text, folder / text))

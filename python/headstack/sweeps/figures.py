@@ -85,7 +85,8 @@ def averaged(rows: Sequence[Row], keys: Sequence[str], measures: Sequence[str]) 
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        place = tuple(_hashable(row.get(k)) for k in (*keys, "name", "workload"))
+        found_at = (row.get(k) for k in (*keys, "name", "workload"))
+        place = tuple(str(v) if isinstance(v, list | dict) else v for v in found_at)
         groups.setdefault(place, []).append(row)
     found: list[Row] = []
     for group in groups.values():
@@ -100,10 +101,6 @@ def averaged(rows: Sequence[Row], keys: Sequence[str], measures: Sequence[str]) 
             one[f"{name}_half"] = half if len(values) > 1 else None
         found.append(one)
     return found
-
-
-def _hashable(value: Any) -> Any:
-    return str(value) if isinstance(value, list | dict) else value
 
 
 def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:

@@ -252,7 +252,7 @@ def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
     rows = cast(list[dict[str, Any]], loads.to_dict("records"))
 
     def highest(cap: str, most: float = 1.0) -> Mapping[str, Any]:
-        return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=_power_of)
+        return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=lambda r: float(r["power_w"]))
 
     above = [r["utilisation"] for r in rows if r["cap"] == "8 W" and r["power_w"] > 8.2]
     low = next(r for r in rows if r["cap"] == "8 W")
@@ -272,10 +272,6 @@ def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
         found[f"highest_{cap[0]}_w_half"] = of.get("power_w_half", 0.0)
     note = "only with threads that are due at the same moments"
     return pd.DataFrame([{**found, "remark": note if study.choices.together else ""}])
-
-
-def _power_of(row: Mapping[str, Any]) -> float:
-    return float(row["power_w"])
 
 
 def live(study: Study) -> dict[str, pd.DataFrame]:

@@ -154,10 +154,6 @@ def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
     return {int(k): float(rates[whole & (classes == k)].mean()) for k in np.unique(classes)}
 
 
-def _counted(count: int) -> str:
-    return "1 head" if count == 1 else f"{count} heads"
-
-
 def heads(study: Study) -> dict[str, pd.DataFrame]:
     """Return the heads of figure 4: as they are, and as a sweep of the drive tells them."""
     chosen = figure_4_drive()
@@ -181,8 +177,8 @@ def heads(study: Study) -> dict[str, pd.DataFrame]:
     levels = []
     for k in np.unique(classes):
         rate = float(found.head_rates[classes == k].mean() / 1e6)
-        counted = _counted(int((classes == k).sum()))
-        levels.append({"level": rate, "text": f"{rate:.1f} MB/s, {counted}"})
+        n = int((classes == k).sum())
+        levels.append({"level": rate, "text": f"{rate:.1f} MB/s, {n} head{'s' * (n != 1)}"})
     inferred = [
         {"head": i + 1, "mb_per_s": r / 1e6, "class": int(k)}
         for i, (r, k) in enumerate(zip(found.head_rates, classes, strict=True))
