@@ -5,7 +5,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,7 +14,7 @@ from conftest import HEADSTACK, ROOT, THOROUGH, command
 
 import headstack
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 READ, WRITE, FLUSH = 0, 1, 3
 

@@ -2,7 +2,6 @@
 
 import itertools
 import operator
-import sys
 from collections.abc import Sequence
 
 import block_layer
@@ -13,7 +12,7 @@ from block_layer import Case, Request
 
 import headstack
 
-pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"), pytest.mark.needs("guest")]
+pytestmark = [pytest.mark.needs("linux", "guest")]
 
 
 def most_at_once(requests: Sequence[Request]) -> int:

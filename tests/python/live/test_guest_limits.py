@@ -1,7 +1,6 @@
 """A stock kernel (Linux 6.5 or later) on emulated drives with duration limits."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ from conftest import ROOT
 
 import headstack
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.needs("guest:backports", "qemu:iscsi"),
-]
+pytestmark = [pytest.mark.needs("linux", "guest:backports", "qemu:iscsi")]
 
 LIMITS = """
 [duration_limits]

@@ -6,7 +6,6 @@ drive that is controlled is an emulated SCSI disk.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import capd
@@ -20,9 +19,8 @@ SYSTEM = Path("lib/systemd/system")
 TOOLS = ("systemd", "systemctl", "curl", "sg_sat_identify", "sg_start")
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS),
+    pytest.mark.needs("linux", "guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS),
 ]
 
 DEBIAN = ROOT / "crates" / "host" / "debian"

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from conftest import ROOT
 import headstack
 from headstack.errors import ConfigError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
 SMALL = "ibm-18es"

@@ -20,7 +20,7 @@ from conftest import ROOT, THOROUGH
 
 import headstack
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
 #: Bytes that are copied to a drive and back.

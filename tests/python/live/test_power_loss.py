@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import sys
 from dataclasses import dataclass, field
 from random import Random
 from urllib.parse import unquote
@@ -14,7 +13,7 @@ import headstack
 from headstack.emulation import Emulation
 from headstack.errors import ConfigError, HeadstackError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 READ, WRITE, FLUSH = 0, 1, 3
 BLOCK = 4096
