@@ -135,6 +135,13 @@ def process(*args: object, **more: Any) -> "subprocess.CompletedProcess[Any]":
     return subprocess.run([*HEADSTACK, *map(str, args)], check=False, **given)
 
 
+def ran(*args: object, **more: Any) -> str:
+    """Run a program that has to succeed; its standard output."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=240, check=False, **more)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
 def closed_loop(drive: Any, outstanding: int, warm_up: int = 0, **load: Any) -> dict[str, Any]:
     """Return the results of a drive that always has so many random reads of 4 KiB to do."""
     reads = {"n_requests": 3000, "reads": 1.0, "sequential": 0.0, "size": "4 KiB"}

@@ -7,14 +7,13 @@ QEMU; tests of absent ones are skipped.
 import os
 import random
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import guest
 import iscsi_peers
 import pytest
-from conftest import ROOT
+from conftest import ROOT, ran
 
 import headstack
 from headstack.errors import ConfigError
@@ -23,13 +22,6 @@ pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
 SMALL = "ibm-18es"
-
-
-def ran(*args: object) -> str:
-    """Run a program that has to succeed; its standard output."""
-    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
 
 
 @pytest.mark.parametrize(("family", "tests"), [("SCSI", 215), ("iSCSI", 15)])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import needs
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import ROOT, THOROUGH, ran
 
 import headstack
 
@@ -25,13 +25,6 @@ pytestmark = pytest.mark.needs("linux")
 MIB = 1 << 20
 #: Bytes that are copied to a drive and back.
 IMAGE = 8 * MIB * THOROUGH
-
-
-def ran(*args: object, **more: object) -> str:
-    """Run a program that has to succeed; its standard output."""
-    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=240, check=False, **more)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
 
 
 def nbdsh(script: str, **names: str) -> str:
