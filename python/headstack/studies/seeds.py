@@ -1,6 +1,7 @@
 """Tables as means over seeds, with 95 % confidence intervals: the error bars of verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 
 import pandas as pd
 from pandas.api.types import is_float_dtype
@@ -29,6 +30,19 @@ def averaged(
     return {
         name: _mean(name, [run[name] for run in runs]) if name in names else table for name, table in runs[0].items()
     }
+
+
+#: Returns the tables of a claim.
+Measure = Callable[[Study], dict[str, pd.DataFrame]]
+
+
+def over_seeds(*names: str) -> Callable[[Measure], Measure]:
+    """Make a function that measures with one seed return tables over several, see `averaged`."""
+
+    def of(measure: Measure) -> Measure:
+        return wraps(measure)(lambda study: averaged(study, measure, names))
+
+    return of
 
 
 def of_one_run(table: pd.DataFrame, columns: Sequence[str], runs: int) -> pd.DataFrame:

@@ -142,12 +142,9 @@ def window(study: Study, cylinders: float) -> Places:
     return workloads.uniform(count(study), study.choices.seed, int(cylinders * size), middle)
 
 
+@seeds.over_seeds("tpi")
 def density(study: Study) -> dict[str, pd.DataFrame]:
     """Return the two effects of tpi on seeks, over several seeds."""
-    return seeds.averaged(study, _density, ("tpi",))
-
-
-def _density(study: Study) -> dict[str, pd.DataFrame]:
     settle = study.choices.settle_s
     travel = HYPOTHETICAL.curve.travel_s
     even = float(formulas.break_even_window_cylinders(DOUBLE, travel, settle))

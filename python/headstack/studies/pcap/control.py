@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from headstack.studies.seeds import averaged, of_one_run
+from headstack.studies.seeds import averaged, of_one_run, over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -56,12 +56,9 @@ def _power(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat([power, runs.course({"cap": first}, {"cap_w": "cap"}, 5)])
 
 
+@over_seeds("summary", "released", "kept")
 def controllers(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 4: the base controller and the agile one."""
-    return averaged(study, _controllers, ("summary", "released", "kept"))
-
-
-def _controllers(study: Study) -> dict[str, pd.DataFrame]:
     found = compared(study)
     base, agile = found["base"], found["tail-latency"]
     idler = runs.run("idle", [runs.job(1, rate="0.02/s", duration="301 s")])

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from headstack.schema.workload import Job
-from headstack.studies.seeds import averaged
+from headstack.studies.seeds import over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -28,12 +28,9 @@ TIERS = (5, 5, 6)
 EFFICIENCY = 0.83
 
 
+@over_seeds("caps", "steps", "capped")
 def batch(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 8: the time of a batch job under caps."""
-    return averaged(study, _batch, ("caps", "steps", "capped"))
-
-
-def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
     found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BATCH_CAPS])
@@ -78,12 +75,9 @@ def _bursts(together: bool) -> list[Job]:
     return [constant, first, second]
 
 
+@over_seeds("parts", "totals", "lost", "summary")
 def bursty(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 9: bursts under caps."""
-    return averaged(study, _bursty, ("parts", "totals", "lost", "summary"))
-
-
-def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
     found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BURST_CAPS])
     busy = {n: _in_bursts(r) for n, r in found.items()}
@@ -131,12 +125,9 @@ def _length(result: Mapping[str, Any], job: str) -> float:
     return float(sum(v > 0 for v in series["job_iops"][job]) / 3)
 
 
+@over_seeds("summary", "settled", "tiers")
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    return averaged(study, _shelf, ("summary", "settled", "tiers"))
-
-
-def _shelf(study: Study) -> dict[str, pd.DataFrame]:
     c = study.choices
     found = runs.of(study, [shelf_run(c.seed, threads=c.shelf_threads)])["pcap-s"]
     series, power = found["capping"]["series"], _tiers(found)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from headstack import drives
 from headstack.schema.workload import Job, Synthetic
-from headstack.studies.seeds import averaged
+from headstack.studies.seeds import over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -75,12 +75,9 @@ def static_w(drive: str) -> float:
     return 5 * float(at_5_v) + 12 * float(at_12_v)
 
 
+@over_seeds("drives")
 def four_drives(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 1: the power of random and sequential loads beyond the static power."""
-    return averaged(study, _four_drives, ("drives",))
-
-
-def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
     seed = study.choices.seed
     length = seconds(study) / 4
     wanted = []
@@ -102,12 +99,9 @@ def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
     return {"drives": pd.DataFrame(rows), "bars": pd.DataFrame(bars)}
 
 
+@over_seeds("sequential", "random", "peak")
 def throttling(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 2: power at throttled rates."""
-    return averaged(study, _throttling, ("sequential", "random", "peak"))
-
-
-def _throttling(study: Study) -> dict[str, pd.DataFrame]:
     length, seed = seconds(study) / 2, study.choices.seed
     wanted = [_sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}, seed=seed) for mb in RATES_MB]
     wanted += [runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}, seed=seed) for r in RATES_IOPS]
@@ -146,12 +140,9 @@ def _throttling(study: Study) -> dict[str, pd.DataFrame]:
     return {"sequential": pd.DataFrame(sequential), "random": pd.DataFrame(random), "peak": pd.DataFrame([peak])}
 
 
+@over_seeds("queues", "summary")
 def queues(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 3: power, throughput and service time over both queues."""
-    return averaged(study, _queues, ("queues", "summary"))
-
-
-def _queues(study: Study) -> dict[str, pd.DataFrame]:
     length, c = seconds(study), study.choices
     wanted = [runs.settled(f"({n}, {i})", length, c.threads, queues=(n, i), seed=c.seed) for i in HOST for n in DRIVE]
     found = runs.of(study, wanted)
