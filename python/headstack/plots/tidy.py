@@ -255,7 +255,8 @@ class _Drawing:
         if layer.plain and layer.mark in ("rule", "tick"):
             colour = alt.ColorValue(look.AXIS)
         mark = getattr(base, f"mark_{kind}")(**({size: layer.size or usual} if size else {}), **more)
-        return [mark.encode(**place, color=colour, **self._ends(layer))]
+        ends = {} if kind in ("point", "tick") else self._ends(layer)
+        return [mark.encode(**place, color=colour, **ends)]
 
     def _level(self, layer: Layer, base: Any, place: dict[str, Any], _: Any) -> list[Any]:
         y = place["y"]
