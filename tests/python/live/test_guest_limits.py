@@ -10,7 +10,7 @@ from conftest import ROOT
 
 import headstack
 
-pytestmark = [pytest.mark.needs("linux", "guest:backports", "qemu:iscsi")]
+pytestmark = [pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
 
 LIMITS = """
 [duration_limits]

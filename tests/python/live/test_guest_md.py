@@ -7,7 +7,7 @@ import md
 import md_in_order
 import pytest
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("linux", "guest:backports", "mdadm")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "mdadm", "linux")]
 
 
 @pytest.mark.parametrize("level", md.SIZES)

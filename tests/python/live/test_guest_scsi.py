@@ -18,7 +18,7 @@ from test_iscsi import zoned
 
 import headstack
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("linux", "guest:backports", "qemu:iscsi")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
 
 
 def boot(
