@@ -56,7 +56,6 @@ class Case:
         retake: share of the places promised to a woken thread that another one takes.
         in_advance: of the simulated `mq-deadline`, as in Linux 5.14 to 6.4.
         low_latency: of `bfq`.
-
     """
 
     elevator: str
@@ -114,7 +113,6 @@ class Times:
         rate: requests per second.
         response: for `read` and `write`, if there are any: mean, median, 99th percentile and
             longest response time in milliseconds.
-
     """
 
     rate: float
@@ -206,13 +204,7 @@ def simulated(
         queue["elevator_parameters"] = {"low_latency": case.low_latency}
     if case.elevator == "mq-deadline":
         queue["elevator_parameters"] = {"in_advance": case.in_advance}
-    requests = {
-        "reads": case.reads,
-        "size": "4 KiB",
-        "sequential": 0.0,
-        "local": 0.0,
-        "footprint": FOOTPRINT,
-    }
+    requests = {"reads": case.reads, "size": "4 KiB", "sequential": 0.0, "local": 0.0, "footprint": FOOTPRINT}
     job = {"threads": case.threads, "duration": f"{seconds} s", "requests": requests}
     system = {"drive": DRIVE, "layers": [queue], "change": list(changes)}
     return headstack.run(workload={"jobs": [job]}, systems=system, seed=seed)
@@ -235,19 +227,13 @@ def of_simulation(result: headstack.Result, seconds: float) -> Times:
 def mean_of(all_times: Sequence[Times]) -> Times:
     """Return the mean of each number."""
     kinds = all_times[0].response
-    response = {
-        kind: tuple(map(fmean, zip(*(t.response[kind] for t in all_times), strict=True)))
-        for kind in kinds
-    }
+    response = {kind: tuple(map(fmean, zip(*(t.response[kind] for t in all_times), strict=True))) for kind in kinds}
     return Times(fmean(t.rate for t in all_times), response)
 
 
 #: While it runs, the depth changes after 8 s and the number of places after 16 s.
 CHANGING = Case("mq-deadline", 64, 8, 64, retake=0.95)
-CHANGES = (
-    {"at": "8 s", "layer": 0, "depth": 2},
-    {"at": "16 s", "layer": 0, "nr_requests": 16},
-)
+CHANGES = ({"at": "8 s", "layer": 0, "depth": 2}, {"at": "16 s", "layer": 0, "nr_requests": 16})
 #: Seconds in which each setting is in force; fio needs up to a second to start.
 WINDOWS = ((2.0, 7.0), (10.0, 15.0), (18.0, 23.0))
 

@@ -104,7 +104,6 @@ class Group:
         parameters: its parameters.
         tiers: numbers of drives of each tier, the best first.
         efficiency: of the power supply between the meter and the drives.
-
     """
 
     policy: str
@@ -120,9 +119,7 @@ class Group:
     def toml(self, number: int, first: int) -> str:
         """Return its part of the configuration; its drives have numbers from `first` on."""
         values = {str: lambda v: f'"{v}"', bool: lambda v: str(v).lower()}
-        parameters = ", ".join(
-            f"{k} = {values.get(type(v), str)(v)}" for k, v in self.parameters.items()
-        )
+        parameters = ", ".join(f"{k} = {values.get(type(v), str)(v)}" for k, v in self.parameters.items())
         text = (
             f'[[group]]\nname = "g{number}"\npolicy = "{self.policy}"\n'
             f'parameters = {{ {parameters} }}\ncap_file = "/run/cap.{number}"\n'
@@ -154,7 +151,6 @@ class Note:
         time: seconds.
         joules: of each drive.
         requests: of each drive.
-
     """
 
     time: float
@@ -171,7 +167,6 @@ class Live:
         events: what the guest told, and when.
         files: what it left in /out.
         record: rows of the recorded requests: arrival in ns, drive, response in ns.
-
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -214,9 +209,7 @@ class Live:
 class Meter(threading.Thread):
     """The meters of groups of emulated drives, at a socket; takes what the guest tells there."""
 
-    def __init__(
-        self, disk: Any, groups: Sequence[Group], path: Path, told: Callable[[Any, str], None]
-    ) -> None:
+    def __init__(self, disk: Any, groups: Sequence[Group], path: Path, told: Callable[[Any, str], None]) -> None:
         """Listen there; `told` gets the emulation and what the guest tells."""
         super().__init__(daemon=True)
         self._disk, self._groups, self._told = disk, groups, told

@@ -126,10 +126,7 @@ class Files:
         """Return the settings of the first drive of each tier."""
         names = ("queue/nr_requests", "device/queue_depth", "queue/iosched/read_expire")
         columns = [self.numbers(name) for name in names]
-        return tuple(
-            (int(columns[0][t.start]), int(columns[1][t.start]), int(columns[2][t.start]))
-            for t in tiers()
-        )
+        return tuple((int(columns[0][t.start]), int(columns[1][t.start]), int(columns[2][t.start])) for t in tiers())
 
     def measure(self, seconds: float, cap: float | None) -> Step:
         """Return means over some seconds."""
@@ -152,9 +149,7 @@ def load(uris: Sequence[str]) -> Iterator[None]:
     fio = ["fio", *words.split(), f"--iodepth={THREADS}", "--random_generator=tausworthe64"]
     running = [
         subprocess.Popen(
-            [*fio, f"--uri={uri}", f"--randseed={n}"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            [*fio, f"--uri={uri}", f"--randseed={n}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         for n, uri in enumerate(uris, 1)
     ]
@@ -180,9 +175,7 @@ def daemon(config: Path, log: Path) -> Iterator[None]:
     assert code == 0, log.read_text()[-2000:]
 
 
-def live(
-    policy: str, parameters: Mapping[str, Any], caps: Sequence[float], step: float
-) -> list[Step]:
+def live(policy: str, parameters: Mapping[str, Any], caps: Sequence[float], step: float) -> list[Step]:
     """Return what the shelf did: first without a cap, then under each for so many seconds."""
     found = []
     with tempfile.TemporaryDirectory() as place:
@@ -216,22 +209,12 @@ def live(
 
 
 def simulated(
-    policy: str,
-    parameters: Mapping[str, Any],
-    caps: Sequence[float],
-    step: float,
-    seed: int = 1,
-    delay: str = DELAY,
+    policy: str, parameters: Mapping[str, Any], caps: Sequence[float], step: float, seed: int = 1, delay: str = DELAY
 ) -> list[Step]:
     """Return the same of the simulation."""
     ends = [FREE + step * n for n in range(len(caps) + 1)]
     requests = {"reads": 1.0, "size": "4 KiB", "footprint": "4000 GB"}
-    job = {
-        "threads": THREADS,
-        "devices": sum(TIERS),
-        "duration": f"{ends[-1]} s",
-        "requests": requests,
-    }
+    job = {"threads": THREADS, "devices": sum(TIERS), "duration": f"{ends[-1]} s", "requests": requests}
     schedule = [{"at": f"{t} s", "cap": f"{cap:.2f} W"} for t, cap in zip(ends, caps, strict=False)]
     system = {
         "name": "shelf",
@@ -246,9 +229,7 @@ def simulated(
         },
     }
     with tempfile.TemporaryDirectory() as out:
-        headstack.run(
-            workload={"jobs": [job]}, systems=system, seed=seed, out=out, log_requests=False
-        )
+        headstack.run(workload={"jobs": [job]}, systems=system, seed=seed, out=out, log_requests=False)
         (file,) = Path(out).glob("capping-drives-*.parquet")
         rows = pd.read_parquet(file)
     found = []
@@ -260,10 +241,7 @@ def simulated(
         before = inside[inside.t_s < end]
         last = before[before.t_s == before.t_s.max()].set_index("drive")
         told = [last.loc[tier.start] for tier in tiers()]
-        settings = [
-            (int(row.nr_requests), int(row.queue_depth), round(row.read_expire_s * 1e3))
-            for row in told
-        ]
+        settings = [(int(row.nr_requests), int(row.queue_depth), round(row.read_expire_s * 1e3)) for row in told]
         found.append(
             Step(
                 None if n == 0 else caps[n - 1],
@@ -292,12 +270,7 @@ def table(real: Sequence[Step], ours: Sequence[Step]) -> str:
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     # The paper's start, which the daemon takes without a cap only where it is asked for.
-    "pcap-s": {
-        "efficiency": 1.0,
-        "period": "5 s",
-        "start_nr_requests": 4,
-        "start_queue_depth": 1,
-    },
+    "pcap-s": {"efficiency": 1.0, "period": "5 s", "start_nr_requests": 4, "start_queue_depth": 1},
     "learning": {},
 }
 

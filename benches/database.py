@@ -61,7 +61,6 @@ class Ran:
         two: of two databases together, one in each half of the drive.
         record: the recorded session.
         response_s: the response time of each of its requests, in order of arrival.
-
     """
 
     one: float
@@ -82,11 +81,7 @@ def ran(drive: str, folder: Path) -> Ran:
     with headstack.emulate(drive, record=record) as disk, guest.mounted(disk.uri) as file:
         parts = f"printf '{partitions(disk.size_bytes)}' | sfdisk -q /dev/sda; sleep 1\n"
         files = guest.run(
-            [file],
-            parts + PREPARE + LOAD,
-            programs=PROGRAMS,
-            modules=("ext4", "crc32c_generic"),
-            seconds=280,
+            [file], parts + PREPARE + LOAD, programs=PROGRAMS, modules=("ext4", "crc32c_generic"), seconds=280
         )
     words = [line.split() for line in files["times"].decode().splitlines()]
     one, one_end, two, two_end = (float(at) for _, at in words)
@@ -95,10 +90,7 @@ def ran(drive: str, folder: Path) -> Ran:
     rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
     rows.sort(key=lambda row: int(row[0]))
     return Ran(
-        TRANSACTIONS / (one_end - one),
-        2 * TRANSACTIONS / (two_end - two),
-        record,
-        [int(row[5]) / 1e9 for row in rows],
+        TRANSACTIONS / (one_end - one), 2 * TRANSACTIONS / (two_end - two), record, [int(row[5]) / 1e9 for row in rows]
     )
 
 

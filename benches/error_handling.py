@@ -49,7 +49,6 @@ class Fault:
         begin: the change that makes it.
         end: the change that ends it.
         lasts: seconds between both.
-
     """
 
     name: str
@@ -67,10 +66,7 @@ def fault(**setting: Any) -> dict[str, Any]:
 BLOCKS = {"block": 40_000, "blocks": 2_000}
 FAULTS = {
     "slow": Fault(
-        "one request in ten is 300 ms late",
-        fault(slow={"ratio": 0.1, "by": "300 ms"}),
-        fault(slow={"ratio": 0.0}),
-        8,
+        "one request in ten is 300 ms late", fault(slow={"ratio": 0.1, "by": "300 ms"}), fault(slow={"ratio": 0.0}), 8
     ),
     "stuck": Fault("hangs for 2 s", fault(stuck={"lasts": "2 s"})),
     "hang": Fault("hangs for 12 s, three timeouts", fault(stuck={"lasts": "12 s"})),
@@ -95,7 +91,6 @@ class Seen:
         error: the first one that fio had, by name.
         wrong: whether fio read what it had not written.
         state: of the disk at the end.
-
     """
 
     log: dict[str, int]

@@ -59,11 +59,7 @@ def fleet(drives: int, hours: float) -> Sweep:
     document = {"workload": {"synthetic": load(0, hours)}, "system": [{"name": "drive"}]}
     document["system"][0]["drive"] = PRESET
     points = tuple(
-        {
-            "system.0.drive": population.description(drawn, i),
-            "workload.0.synthetic": load(i, hours),
-            "run.seed": i,
-        }
+        {"system.0.drive": population.description(drawn, i), "workload.0.synthetic": load(i, hours), "run.seed": i}
         for i in range(drives)
     )
     return Sweep({"file": None, "text": json.dumps(document), "places": {}}, (), points)
@@ -75,9 +71,7 @@ def processor_s() -> float:
     return sum(u.ru_utime + u.ru_stime for u in both)
 
 
-def run(
-    whole: Sweep, records: Any, jobs: int, dask: str | None = None
-) -> tuple[float, float, list[Any]]:
+def run(whole: Sweep, records: Any, jobs: int, dask: str | None = None) -> tuple[float, float, list[Any]]:
     """Return processor seconds and seconds of a fleet, and its records.
 
     The processor time of workers of Dask is that of their cluster's end.
@@ -101,9 +95,7 @@ def clustered(whole: Sweep, workers: int) -> tuple[float, float, list[Any]]:
     import distributed
 
     used = processor_s()
-    with distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=None
-    ) as local:
+    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local:
         _, seconds, found = run(whole, store.Memory(), workers, local.scheduler_address)
     return processor_s() - used, seconds, found
 
@@ -159,9 +151,7 @@ def grow(folder: Path, jobs: int) -> list[dict[str, Any]]:
     for what, drives, hours, workers in cases:
         whole = fleet(drives, hours)
         dask = what == "workers of Dask"
-        used, seconds, found = (
-            clustered(whole, workers) if dask else run(whole, store.Memory(), workers)
-        )
+        used, seconds, found = clustered(whole, workers) if dask else run(whole, store.Memory(), workers)
         one = {"what": what, "drives": drives, "workers": workers, "processor_s": used}
         rows.append({**one, "seconds": seconds, "requests": requests_of(found)})
         print(json.dumps(rows[-1]), flush=True)

@@ -45,7 +45,6 @@ class Server:
         name: for people.
         url: of its disk.
         pid: of its process.
-
     """
 
     name: str
@@ -186,9 +185,7 @@ def headstack_server() -> Iterator[Server]:
     """Run the server of this project, with times of zero."""
     program = Path(sys.executable).with_name("headstack")
     command = [str(program), "emulate", DRIVE, "--iscsi", "127.0.0.1:0", "--speed", "0"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
         yield Server("headstack", process.stdout.readline().strip(), process.pid)
@@ -249,7 +246,6 @@ class Conformance:
         failed: how many did not.
         skipped: why tests skipped something, by name.
         said: all that it printed.
-
     """
 
     tests: int
@@ -263,11 +259,7 @@ class Conformance:
 def conformance(url: str, family: str) -> Conformance:
     """Run a family of libiscsi's tests, `SCSI` or `iSCSI`."""
     done = subprocess.run(
-        ["iscsi-test-cu", "-d", "-t", family, url],
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
+        ["iscsi-test-cu", "-d", "-t", family, url], capture_output=True, text=True, timeout=280, check=False
     )
     said = done.stdout + done.stderr
     totals = re.search(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", said, re.MULTILINE)
@@ -286,10 +278,7 @@ def conformance(url: str, family: str) -> Conformance:
 
 
 #: Commands whose rates are measured: TEST UNIT READY, and reads of 4 KiB at one place.
-LOADS = {
-    "TEST UNIT READY": (bytes(16), 0),
-    "reads of 4 KiB": (bytes((0x28, 0, 0, 0, 0, 64, 0, 0, 8)) + bytes(7), 4096),
-}
+LOADS = {"TEST UNIT READY": (bytes(16), 0), "reads of 4 KiB": (bytes((0x28, 0, 0, 0, 0, 64, 0, 0, 8)) + bytes(7), 4096)}
 
 
 def rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
@@ -314,9 +303,7 @@ def quick_reads(server: Server, seconds: int) -> tuple[float, float]:
     """Return reads of 4 KiB per second that `iscsi-perf` gets, and microseconds for each."""
     cpu = server.cpu_s()
     options = ["-m", str(MOST), "-b", "8", "-t", str(seconds)]
-    said = subprocess.run(
-        ["iscsi-perf", *options, server.url], capture_output=True, text=True, check=True
-    ).stdout
+    said = subprocess.run(["iscsi-perf", *options, server.url], capture_output=True, text=True, check=True).stdout
     rate = int(re.findall(r"iops average (\d+)", said)[-1])
     return rate, (server.cpu_s() - cpu) / (rate * seconds) * 1e6
 

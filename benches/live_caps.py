@@ -45,9 +45,7 @@ SETTLE = 15.0
 #: Seconds of a point of a curve.
 POINT = 4.0
 
-THROUGHPUT = Group(
-    "pcap-agile", {"mode": "throughput", "start_nr_requests": 128, "start_queue_depth": 32}
-)
+THROUGHPUT = Group("pcap-agile", {"mode": "throughput", "start_nr_requests": 128, "start_queue_depth": 32})
 #: The paper's start, which the daemon takes without a cap only where it is asked for.
 SHORT = {"start_nr_requests": 4, "start_queue_depth": 1}
 TAIL = Group("pcap-agile", {"mode": "tail-latency", **SHORT})
@@ -73,7 +71,6 @@ class Case:
         caps: for each group, caps that follow each other.
         step: seconds of each cap.
         threads: of fio, for each drive.
-
     """
 
     name: str
@@ -107,7 +104,6 @@ class Step:
         watts: mean power of a drive of each tier.
         rate: requests per second of a drive of each tier.
         settings: of each tier at the end: places of the host, of the drive, ms to a read's expiry.
-
     """
 
     case: str
@@ -182,16 +178,11 @@ def tiers(group: Group) -> Iterator[slice]:
         first += n
 
 
-def windows(
-    case: Case, times: Sequence[float], end: float
-) -> list[tuple[float, float, int | None]]:
+def windows(case: Case, times: Sequence[float], end: float) -> list[tuple[float, float, int | None]]:
     """Return begin and end of what is averaged, and the number of the cap set at these times."""
     found: list[tuple[float, float, int | None]] = [(times[0] - FREE + BEFORE, times[0], None)]
     bounds = [*times, end]
-    found += [
-        (begin + min(SETTLE, case.step / 2), stop, n)
-        for n, (begin, stop) in enumerate(pairwise(bounds))
-    ]
+    found += [(begin + min(SETTLE, case.step / 2), stop, n) for n, (begin, stop) in enumerate(pairwise(bounds))]
     return found
 
 
@@ -276,10 +267,7 @@ def _without(kept: dict[str, list[Any]], case: Case, *who: str) -> None:
     for name, rows in kept.items():
         if name != "facts":
             kept[name] = [
-                r
-                for r in rows
-                if (r["case"], r["who"] in who, r["group"] in case.labels)
-                != (case.name, True, True)
+                r for r in rows if (r["case"], r["who"] in who, r["group"] in case.labels) != (case.name, True, True)
             ]
 
 
@@ -314,9 +302,7 @@ def _step(
     )  # fmt: skip
 
 
-def simulate(
-    case: Case, g: int, late: float, times: Sequence[float], end: float, found: Found, seed: int = 1
-) -> None:
+def simulate(case: Case, g: int, late: float, times: Sequence[float], end: float, found: Found, seed: int = 1) -> None:
     """Add the steps, the course and the response times of the same group in the simulation."""
     group, label, caps = case.groups[g], case.labels[g], case.caps[g]
     queue = {
@@ -399,10 +385,7 @@ def shelf(sizes: tuple[int, ...] = (1, 1, 1)) -> list[Case]:
     pcap = {"period": "5 s", "tolerance": f"{n / 16} W", **SHORT}
     return [
         Case("shelf", (label,), (Group(policy, parameters, sizes, 0.83),), caps, SHELF_STEP)
-        for label, policy, parameters in (
-            ("PCAP/S", "pcap-s", pcap),
-            ("learning", "learning", {"efficiency": 0.83}),
-        )
+        for label, policy, parameters in (("PCAP/S", "pcap-s", pcap), ("learning", "learning", {"efficiency": 0.83}))
     ]
 
 
@@ -451,9 +434,7 @@ def figures(kept: Mapping[str, Any]) -> alt.VConcatChart:
     if len(changing):
         caps = steps[(steps.case == "modes") & (steps.who == "kernel")].dropna(subset=["cap"])
         caps = caps[caps.group == caps.group.iloc[0]].assign(t=lambda f: f.begin - SETTLE)
-        stairs = alt.Chart(caps).mark_line(
-            interpolate="step-after", strokeDash=[4, 3], color="black"
-        )
+        stairs = alt.Chart(caps).mark_line(interpolate="step-after", strokeDash=[4, 3], color="black")
         power = _lines(changing, "watts", "power, W")
         stairs = stairs.encode(x="t:Q", y="cap:Q")
         rows.append(alt.layer(power, stairs) | _lines(changing, "rate", "reads per second"))
@@ -514,10 +495,7 @@ def main() -> None:
             asked.rows.write_text(json.dumps(kept) + "\n")
     if asked.what == "again" and asked.rows is not None:
         asked.rows.write_text(json.dumps(kept) + "\n")
-    steps = [
-        Step(**{k: tuple(v) if isinstance(v, list) else v for k, v in s.items()})
-        for s in kept["steps"]
-    ]
+    steps = [Step(**{k: tuple(v) if isinstance(v, list) else v for k, v in s.items()}) for s in kept["steps"]]
     print(table(steps))
     for row in kept["response"]:
         print(

@@ -56,7 +56,6 @@ class Case:
         reads: whether it reads.
         bytes: of a request, aligned.
         threads: of fio, each with one request at a time.
-
     """
 
     level: int
@@ -82,7 +81,6 @@ class Got:
         mean: response time in ms.
         p99: the same.
         per_request: reads and writes of members for each request.
-
     """
 
     rate: float
@@ -160,8 +158,7 @@ def entered(state: str) -> str:
         "healthy": "",
         "gone": f"mdadm /dev/md0 --fail {member} >> mdadm 2>&1; sleep 0.5\n"
         f"mdadm /dev/md0 --remove {member} >> mdadm 2>&1\n{WRITTEN}",
-        "rebuilding": f"mdadm --zero-superblock {member}\n"
-        f"mdadm /dev/md0 --add {member} >> mdadm 2>&1; sleep 1\n",
+        "rebuilding": f"mdadm --zero-superblock {member}\nmdadm /dev/md0 --add {member} >> mdadm 2>&1; sleep 1\n",
     }[state]
 
 
@@ -221,15 +218,11 @@ def gap(record: Path, n: int) -> float:
     """Return the usual time between a completion and the next arrival of one thread, seconds."""
     rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
     rows = sorted((r for r in rows if r[3] == "8"), key=lambda row: int(row[0]))[: n - 5]
-    requests = [
-        block_layer.Request(int(r[0]) / 1e9, (int(r[0]) + int(r[5])) / 1e9) for r in rows[20:]
-    ]
+    requests = [block_layer.Request(int(r[0]) / 1e9, (int(r[0]) + int(r[5])) / 1e9) for r in rows[20:]]
     return block_layer.gap(requests)
 
 
-def in_guest(
-    script: str, members: int, emulated: Mapping[str, Any] | None = None, **options: Any
-) -> dict[str, bytes]:
+def in_guest(script: str, members: int, emulated: Mapping[str, Any] | None = None, **options: Any) -> dict[str, bytes]:
     """Return the files that a script leaves in a guest with so many emulated members.
 
     `emulated` are more options of `headstack.emulate`, `options` those of `guest.run`.
@@ -293,9 +286,7 @@ def simulate(case: Case, late: float, seconds: float, folder: Path, seeds: int =
     found = []
     for seed in range(1, seeds + 1):
         result = headstack.run(
-            workload=load(case, seconds, folder, seed),
-            systems=system(case.level, case.state, drive, late),
-            seed=seed,
+            workload=load(case, seconds, folder, seed), systems=system(case.level, case.state, drive, late), seed=seed
         )
         one = result.document["systems"][0]
         took, n = one["response_time_s"], one["n_requests"]
@@ -321,9 +312,7 @@ def load(case: Case, seconds: float, folder: Path, seed: int) -> dict[str, Any]:
             "local": 0.0,
             "footprint": f"{4000 * DATA[case.level]} GB",
         }
-        return {
-            "jobs": [{"threads": case.threads, "duration": f"{seconds} s", "requests": requests}]
-        }
+        return {"jobs": [{"threads": case.threads, "duration": f"{seconds} s", "requests": requests}]}
     draw = random.Random(seed)
     places = 4_000_000_000_000 * DATA[case.level] // case.bytes
     kind = "read" if case.reads else "write"
@@ -362,9 +351,7 @@ def count(level: int) -> dict[str, list[tuple[int, int]]]:
     script = created(level)
     for state in states:
         script += entered(state) + "sleep 0.3\n" + counted(level, f"b-{state}")
-        script += (
-            "fio --name=l --read_iolog=/list --direct=1 --ioengine=psync --output=l || exit 1\n"
-        )
+        script += "fio --name=l --read_iolog=/list --direct=1 --ioengine=psync --output=l || exit 1\n"
         script += counted(level, f"a-{state}")
     files = in_guest(script, SIZES[level], {"speed": 0}, files={"list": iolog(listed(level))})
     return {state: counts(files[f"b-{state}"], files[f"a-{state}"]) for state in states}

@@ -33,7 +33,6 @@ class Load:
         first: GiB before the first of them.
         outstanding: at once, or none.
         rate: per second, equally spaced, if there is no number outstanding.
-
     """
 
     name: str

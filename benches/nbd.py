@@ -67,9 +67,7 @@ def server(name: str, program: Path) -> Iterator[str]:
             with data.open("wb") as file:
                 file.truncate(1 << 30)
             config = Path(folder, "config")
-            config.write_text(
-                f"[generic]\nlistenaddr = 127.0.0.1\nport = {port}\n[0]\nexportname = {data}\n"
-            )
+            config.write_text(f"[generic]\nlistenaddr = 127.0.0.1\nport = {port}\n[0]\nexportname = {data}\n")
             # It leaves the foreground, and writes its number.
             command = ["nbd-server", "-C", str(config), "-p", str(Path(folder, "pid"))]
         quiet = subprocess.DEVNULL

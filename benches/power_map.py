@@ -50,7 +50,6 @@ class Point:
         watts: mean power of the drive.
         rate: requests per second.
         p99: response time in ms.
-
     """
 
     depth: int
@@ -138,20 +137,12 @@ def simulate(depth: int, places: int, late: float, seeds: int = 3) -> Point:
         "sync_writes": True,
         "completion_time": f"{late * 1e9:.0f} ns",
     }
-    requests = {
-        "reads": 1.0,
-        "size": "4 KiB",
-        "sequential": 0.0,
-        "local": 0.0,
-        "footprint": "4000 GB",
-    }
+    requests = {"reads": 1.0, "size": "4 KiB", "sequential": 0.0, "local": 0.0, "footprint": "4000 GB"}
     job = {"threads": THREADS, "duration": "60 s", "requests": requests}
     found = []
     for seed in range(1, seeds + 1):
         result = headstack.run(
-            workload={"jobs": [job], "warm_up": f"{BEGIN} s"},
-            systems={"drive": DRIVE, "layers": [queue]},
-            seed=seed,
+            workload={"jobs": [job], "warm_up": f"{BEGIN} s"}, systems={"drive": DRIVE, "layers": [queue]}, seed=seed
         )
         one = result.document["systems"][0]
         p99 = one["response_time_s"]["p99"] * 1e3

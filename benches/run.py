@@ -54,9 +54,7 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
     """Give the IBM 18ES with all that was measured of it, or the nearest that is bundled."""
     parameters = SHARED / "data" / "disksim" / "ibm18es.parv"
     if parameters.exists():
-        return "ibm18es (DiskSim parameter file)", json.loads(
-            headstack._core.import_disksim(str(parameters))
-        )["spec"]
+        return "ibm18es (DiskSim parameter file)", json.loads(headstack._core.import_disksim(str(parameters)))["spec"]
     base = tomllib.loads((ROOT / "drives" / "ibm-18es.toml").read_text())
     cache = {
         "enabled": True,
@@ -69,9 +67,7 @@ def full_cache_drive() -> tuple[str, dict[str, Any]]:
     }
     overhead = {"read_hit": {"after_read": "0.1 ms", "after_write": "0.2 ms"}}
     link = {"rate": "5 MB/s"}
-    return "ibm-18es with a cache", merged(
-        base, {"cache": cache, "overhead": overhead, "link": link}
-    )
+    return "ibm-18es with a cache", merged(base, {"cache": cache, "overhead": overhead, "link": link})
 
 
 def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
@@ -82,11 +78,7 @@ def sized(base: dict[str, Any], blocks: int) -> dict[str, Any]:
         base,
         {
             "geometry": {"surfaces": 20, "cylinders": cylinders, "zones": [zone]},
-            "seek": {
-                "single": "0.5 ms",
-                "full": f"{0.5 + (cylinders - 2) * 15e-6:.6f} ms",
-                "cylinders": cylinders,
-            },
+            "seek": {"single": "0.5 ms", "full": f"{0.5 + (cylinders - 2) * 15e-6:.6f} ms", "cylinders": cylinders},
             "mapping": {"model": "log", "initial_blocks": blocks // 2},
         },
     )
@@ -121,9 +113,7 @@ def main() -> None:
     def case(*args: Any, runs: int = 7) -> dict[str, Any]:
         best: dict[str, Any] = {}
         for _ in range(runs):
-            done = subprocess.run(
-                [binary, *map(str, args)], check=True, capture_output=True, text=True
-            )
+            done = subprocess.run([binary, *map(str, args)], check=True, capture_output=True, text=True)
             found = json.loads(done.stdout)
             if not best or found["per_s"] > best["per_s"]:
                 best = found
@@ -144,16 +134,8 @@ def main() -> None:
         cached = drive("cached", full, queue={"scheduler": "fcfs", "depth": 0})
         sptf = drive("sptf", plain, cache=off, queue={"scheduler": "sptf", "depth": 0})
         # As today's firmware: the same queue at a lower rate.
-        depth_aged = drive(
-            "aged", plain, cache=off, queue={"scheduler": "depth-aged-sptf", "depth": 0}
-        )
-        four = drive(
-            "four-arms",
-            plain,
-            cache=off,
-            queue={"scheduler": "sptf", "depth": 0},
-            dash="D1A4S1H1",
-        )
+        depth_aged = drive("aged", plain, cache=off, queue={"scheduler": "depth-aged-sptf", "depth": 0})
+        four = drive("four-arms", plain, cache=off, queue={"scheduler": "sptf", "depth": 0}, dash="D1A4S1H1")
         # What the array of 16 large drives does at one request a millisecond.
         large_drive = tomllib.loads((ROOT / "drives" / "barracuda-es-750.toml").read_text())
         member = drive("member", large_drive, queue={"scheduler": "sptf", "depth": 0})
@@ -178,8 +160,7 @@ def main() -> None:
         logging = case("log", 1_000_000, drive("log", plain, **log), 0, 125_000)
         # Disks of 10^5 and 10^10 blocks with cylinders alike, half full.
         sizes = [
-            case("log", 500_000, drive(f"log-{blocks}", sized(plain, blocks)), 0, 50_000)
-            for blocks in (10**5, 10**10)
+            case("log", 500_000, drive(f"log-{blocks}", sized(plain, blocks)), 0, 50_000) for blocks in (10**5, 10**10)
         ]
         spc = case("spc", 2_000_000)
         helium = tomllib.loads((ROOT / "drives" / "exos-x18.toml").read_text())
@@ -196,9 +177,7 @@ def main() -> None:
                 "in_order": instructions(binary, "drive", lengths, fcfs, 40),
                 "full_cache": instructions(binary, "drive", lengths, cached, 40),
                 "sptf_queue17": instructions(binary, "drive", lengths, sptf, 258),
-                "depth_aged_sptf_queue17": instructions(
-                    binary, "drive", lengths, depth_aged, AGED_RATE
-                ),
+                "depth_aged_sptf_queue17": instructions(binary, "drive", lengths, depth_aged, AGED_RATE),
                 "four_arm_sptf_queue17": instructions(binary, "drive", lengths, four, 370),
                 "capped_host_path": instructions(binary, "cap", (20, 40), 1),
                 "raid5_drive_request": instructions(binary, "raid5", (20_000, 40_000)),

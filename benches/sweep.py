@@ -40,10 +40,10 @@ COMMANDS = 20
 def direct(file: Path, seeds: int) -> float:
     """Return the seconds of a run by calls of the core alone."""
     base = {"file": str(file)}
-    worker._document(base, {"seed": 0})
+    worker.document(base, {"seed": 0})
     begun = time.perf_counter()
     for seed in range(seeds):
-        worker._document(base, {"seed": seed})
+        worker.document(base, {"seed": seed})
     return (time.perf_counter() - begun) / seeds
 
 
@@ -51,15 +51,12 @@ def apart(file: Path, seeds: int, programs: int) -> float:
     """Return the seconds in which programs that share nothing do so many runs, without starting."""
     code = (
         "import sys\nfrom headstack.sweeps import worker\n"
-        f"base = {{'file': {str(file)!r}}}\nworker._document(base, {{'seed': 0}})\n"
+        f"base = {{'file': {str(file)!r}}}\nworker.document(base, {{'seed': 0}})\n"
         "print(flush=True)\nsys.stdin.readline()\n"
-        f"for seed in range({seeds // programs}): worker._document(base, {{'seed': seed}})"
+        f"for seed in range({seeds // programs}): worker.document(base, {{'seed': seed}})"
     )
     pipe = subprocess.PIPE
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe)
-        for _ in range(programs)
-    ]
+    started = [subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) for _ in range(programs)]
     for one in started:
         assert one.stdout is not None
         one.stdout.readline()
@@ -78,10 +75,7 @@ def processor_s(file: Path, seeds: int, out: Path) -> tuple[float, float]:
     before = [resource.getrusage(kind) for kind in kinds]
     swept(file, seeds, 2, out)
     after = [resource.getrusage(kind) for kind in kinds]
-    here, there = (
-        b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime
-        for a, b in zip(before, after, strict=True)
-    )
+    here, there = (b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
     return here, there
 
 

@@ -72,9 +72,7 @@ def _run(workload: dict[str, Any], system: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def random_reads(
-    drive: str, outstanding: int = 16, size: str = "4 KiB", **changes: Any
-) -> dict[str, Any]:
+def random_reads(drive: str, outstanding: int = 16, size: str = "4 KiB", **changes: Any) -> dict[str, Any]:
     """Return the result of random reads of a size with so many outstanding."""
     return _random({"drive": drive, **changes}, outstanding, 1000, reads=1.0, size=size)
 
@@ -87,9 +85,7 @@ def random_writes(drive: str) -> dict[str, Any]:
     return _random({"drive": drive}, 16, 70_000, reads=0.0, size="4 KiB", n_requests=100_000)
 
 
-def _random(
-    system: dict[str, Any], outstanding: int, warm_up: int, **requests: Any
-) -> dict[str, Any]:
+def _random(system: dict[str, Any], outstanding: int, warm_up: int, **requests: Any) -> dict[str, Any]:
     synthetic = {
         "n_requests": 11_000,
         "sequential": 0.0,
@@ -115,11 +111,7 @@ def sequential_reads(drive: str) -> dict[str, Any]:
         for i in range(1000):
             lines += [f"0,R,{s * part // 4096 * 4096 + i * size},{size}" for s in range(streams)]
         trace.write_text("\n".join(lines) + "\n")
-        workload = {
-            "trace": str(trace),
-            "arrivals": {"closed": {"outstanding": 4 * streams}},
-            "warm_up": 100 * streams,
-        }
+        workload = {"trace": str(trace), "arrivals": {"closed": {"outstanding": 4 * streams}}, "warm_up": 100 * streams}
         return _run(workload, {"drive": drive})
 
 

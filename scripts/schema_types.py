@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,10 @@ class Frame(Protocol):
 #: Texts that are paths.
 PATHS = ("cap_file", "drive", "trace")
 
-WIDTH = 100
+WIDTH = 120
 
 #: What files of types import.
-IMPORTED = {
-    "collections.abc": ("Mapping", "Sequence"),
-    "typing": ("Literal", "Required", "TypeAlias", "TypedDict"),
-}
+IMPORTED = {"collections.abc": ("Mapping", "Sequence"), "typing": ("Literal", "Required", "TypeAlias", "TypedDict")}
 
 
 def camel(name: str) -> str:
@@ -90,10 +88,9 @@ def comment(text: str, indent: str) -> str:
         text += " "
     if len(indent) + len(text) + 6 <= WIDTH:
         return f'{indent}"""{text}"""\n'
-    first, _, rest = filled(text, WIDTH - len(indent) - 3).partition("\n")
-    if rest:
-        rest = textwrap.indent(filled(rest, WIDTH - len(indent)), indent) + "\n"
-    return f'{indent}"""{first}\n{rest}{indent}"""\n'
+    first, _, rest = filled(f'{text}"""', WIDTH - len(indent) - 3).partition("\n")
+    rest = textwrap.indent(filled(rest, WIDTH - len(indent)), indent)
+    return f'{indent}"""{first}\n{rest}\n'
 
 
 def about_class(text: str) -> str:
@@ -135,9 +132,7 @@ def meanings(schema: Schema) -> str:
         return ""
     words = "|".join(map(re.escape, schema["enum"]))
     parts = re.split(rf" (?=(?:{words}): )", about)
-    return (
-        "; ".join(f"`{p.partition(':')[0]}`:{p.partition(':')[2]}".rstrip(".") for p in parts) + "."
-    )
+    return "; ".join(f"`{p.partition(':')[0]}`:{p.partition(':')[2]}".rstrip(".") for p in parts) + "."
 
 
 @dataclass
@@ -215,7 +210,10 @@ class Written:
 
     def module(self, file: str, title: str) -> str:
         """Return the text of a file, with imports of what it uses."""
-        body = "\n\n".join(map(str, self.texts[file]))
+        texts = [str(text) for text in self.texts[file]]
+        classes = [text.startswith("class") for text in texts]
+        apart = ["\n" * (1 + (a or b)) for a, b in pairwise([False, *classes])]
+        body = "".join(map("".join, zip(apart, texts, strict=True))).lstrip("\n")
         used = set(re.findall(r"\b[A-Z]\w+\b", re.sub(r'"""(.|\n)*?"""|"[^"\n]*"', "", body)))
         lines = []
         for module, known in IMPORTED.items():
@@ -229,15 +227,18 @@ class Written:
         return HEAD.format(title) + "".join(lines).strip("\n") + "\n" + start + body
 
 
-def listed(
-    start: str, left: str, entries: Iterable[str], right: str, *, brackets: bool = False
-) -> str:
-    """Return entries between brackets, one a line if they do not fit; else `(` is left out."""
+def listed(start: str, left: str, entries: Iterable[str], right: str, *, brackets: bool = False) -> str:
+    """Return entries as the formatter breaks them: on one line, on one of their own, one a line.
+
+    Those of lists and imports, without `brackets`, have no line of their own; `(` is left out.
+    """
     entries = list(entries)
     short = ", ".join(entries)
     bare = ("", "") if left == "(" and not brackets else (left, right)
     if len(line := f"{start}{bare[0]}{short}{bare[1]}") <= WIDTH:
         return line + "\n"
+    if brackets and len(short) + 4 <= WIDTH:
+        return f"{start}{left}\n    {short}\n{right}\n"
     return f"{start}{left}\n" + "".join(f"    {e},\n" for e in entries) + f"{right}\n"
 
 
@@ -290,9 +291,7 @@ class Types:
                 return f"Sequence[{self.of(schema['items'], at)}]"
             case "object":
                 inner = schema.get("additionalProperties", {})
-                return (
-                    f"Mapping[str, {self.of(inner, at) if isinstance(inner, dict) else 'object'}]"
-                )
+                return f"Mapping[str, {self.of(inner, at) if isinstance(inner, dict) else 'object'}]"
         return "object"
 
     def quantity(self, about: str) -> str:
@@ -318,7 +317,7 @@ class Types:
             base = camel(f"{model[1]} name" if model else at.key)
             name = self.written.free(base, at.owner + base)
             doc = comment(meant, "") if (meant := meanings(schema)) else ""
-            text = listed(f"{name}: TypeAlias = Literal", "[", entries, "]")
+            text = listed(f"{name}: TypeAlias = Literal", "[", entries, "]", brackets=True)
             return self.written.add("words", name, text + doc)
 
         return self.written.once({"enum": schema["enum"], "$comment": about}, make)
@@ -354,9 +353,7 @@ class Types:
         base = camel(singular(at.key))
         name = self.written.free(base, base + camel(key), at.owner + base)
         text = wrapped(f"{name}: TypeAlias = ", parts)
-        return self.written.add(
-            at.file, name, text + comment(f"One of these, by its key `{key}`.", "")
-        )
+        return self.written.add(at.file, name, text + comment(f"One of these, by its key `{key}`.", ""))
 
     def table(self, schema: Schema, at: Place) -> str:
         """Return the type of a table; one whose key names a model is a union by that key."""
@@ -376,10 +373,7 @@ class Types:
         common = {k: v for k, v in schema["properties"].items() if k != key}
         parent = ""
         if common:
-            own = {
-                "properties": common,
-                "required": [k for k in schema.get("required", ()) if k != key],
-            }
+            own = {"properties": common, "required": [k for k in schema.get("required", ()) if k != key]}
             parent = self.record(f"{base}Common", own, at, "Keys that each of these tables has.")
         parts = []
         for words, table, usual in same(rules):
@@ -497,13 +491,7 @@ def counters() -> str:
 
 
 #: Kinds of values of options, as types.
-KINDS = {
-    "flag": "bool",
-    "text": "str",
-    "path": "str | PathLike[str]",
-    "number": "float",
-    "whole": "int",
-}
+KINDS = {"flag": "bool", "text": "str", "path": "str | PathLike[str]", "number": "float", "whole": "int"}
 
 
 def quoted(text: str) -> str:
@@ -527,10 +515,16 @@ class ServerOptions(TypedDict, total=False):
 """
     for name, kind, is_repeated, value, sentence in _bridge.call("server_options"):
         of = f"Sequence[{KINDS[kind]}]" if is_repeated else KINDS[kind]
-        pieces = textwrap.wrap(sentence, WIDTH - 11, drop_whitespace=False, break_on_hyphens=False)
-        lines = [of + " | None,", json.dumps(value) + ",", *map(quoted, pieces[:-1])]
-        lines = "".join(f"        {line}\n" for line in [*lines, quoted(pieces[-1]) + ","])
-        text += f"    {name.replace('-', '_')}: Annotated[\n{lines}    ]\n"
+        start = f"    {name.replace('-', '_')}: Annotated["
+        whole = f"{of} | None, {json.dumps(value)}, {quoted(sentence)}"
+        if len(start) + len(whole) < WIDTH:
+            text += f"{start}{whole}]\n"
+        elif len(whole) + 8 <= WIDTH:
+            text += f"{start}\n        {whole}\n    ]\n"
+        else:
+            pieces = textwrap.wrap(sentence, WIDTH - 11, drop_whitespace=False, break_on_hyphens=False)
+            lines = [f"{of} | None,", json.dumps(value) + ",", *map(quoted, pieces)]
+            text += f"{start}\n" + "".join(f"        {line}\n" for line in lines)[:-1] + ",\n    ]\n"
     return HEAD.format("Options of servers") + text
 
 

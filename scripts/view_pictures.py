@@ -42,13 +42,7 @@ def animation(one: browser.Browser, path: Path, begin: float, length: float) -> 
         one.run(f"show_at({(begin + i / RATE * SPEED) * 1e6})")
         frames.append(shot(one, 0.56))
     frames[0].save(
-        path,
-        save_all=True,
-        append_images=frames[1:],
-        duration=round(1000 / RATE),
-        loop=0,
-        quality=40,
-        method=3,
+        path, save_all=True, append_images=frames[1:], duration=round(1000 / RATE), loop=0, quality=40, method=3
     )
 
 

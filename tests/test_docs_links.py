@@ -66,9 +66,7 @@ def test_the_reference_has_every_crate_module_and_command(tmp_path: Path) -> Non
     modules = {p.stem for p in (tmp_path / "python").glob("*.rst")}
     assert {"headstack", "headstack.api", "headstack.goal", "headstack.workload"} <= modules
     for name in modules:
-        assert re.match(
-            r"[A-Z].{10,}\.$", (sys.modules[name].__doc__ or "").partition("\n\n")[0], re.S
-        )
+        assert re.match(r"[A-Z].{10,}\.$", (sys.modules[name].__doc__ or "").partition("\n\n")[0], re.S)
     shown = (tmp_path / "commands.md").read_text()
     assert all(f"\n## {name}\n" in shown for name in NAMES)
     keys = (tmp_path / "experiment.md").read_text()

@@ -4,7 +4,6 @@ Example:
     >>> import headstack
     >>> r = headstack.run("examples/demo.toml")  # doctest: +SKIP
     >>> r.summary                                # doctest: +SKIP
-
 """
 
 import importlib

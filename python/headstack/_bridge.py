@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _core
-from headstack.errors import HeadstackError
+from headstack.errors import ConfigError, HeadstackError
 
 
 def call(name: str, *args: Any) -> Any:
@@ -15,11 +15,22 @@ def call(name: str, *args: Any) -> Any:
     function = getattr(_core, name, None)
     if function is None:
         raise HeadstackError(
-            f"headstack._core.{name}: got a core built without it, need one of this version; "
-            "rebuild with make live"
+            f"headstack._core.{name}: got a core built without it, need one of this version; rebuild with make live"
         )
     answer = function(*args)
     return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def quantity(kind: str, text: object, where: str = "") -> float:
+    """Return a quantity in SI units.
+
+    Raises:
+        ConfigError: it is none of that kind; the message begins with `where`.
+    """
+    try:
+        return float(call("quantity", kind, text))
+    except ConfigError as e:
+        raise ConfigError(f"{where}: {e}" if where else str(e)) from None
 
 
 def run(
@@ -56,7 +67,6 @@ def need_live(what: str) -> None:
 
     Raises:
         HeadstackError: it is built without them, or the system is not Linux.
-
     """
     if known("emulate"):
         return

@@ -83,13 +83,7 @@ def record_window(
 def read_toml(path: str) -> str:
     """Document of a TOML file, as JSON."""
 
-def trace_info(
-    path: str,
-    format: str | None,
-    on_error: str,
-    order: str = "format",
-    parameters_json: str = "{}",
-) -> str:
+def trace_info(path: str, format: str | None, on_error: str, order: str = "format", parameters_json: str = "{}") -> str:
     """JSON: statistics of a trace, how it was opened, and counts of records left out or moved.
 
     "opened" has "fits", the formats that fit its beginning with scores up to 100, best first; null
@@ -127,9 +121,7 @@ def import_experiment(path: str, trace: str | None, sources_anywhere: bool = Fal
 def validate(dir: str, compat: bool, sources_anywhere: bool = False) -> str:
     """JSON {"drives": [...]}: demerit of every drive of a DiskSim directory."""
 
-def replay_closed(
-    spec_json: str, trace_path: str, start: int, count: int | None, compat: bool
-) -> list[float]:
+def replay_closed(spec_json: str, trace_path: str, start: int, count: int | None, compat: bool) -> list[float]:
     """Response times in seconds of `count` requests of a validation trace, closed loop."""
 
 def read_measured(path: str) -> tuple[list[bool], list[int], list[int], list[float]]:

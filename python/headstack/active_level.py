@@ -46,10 +46,6 @@ _FITTED = "ultrastar-7k4000-pcap"
 _GRID = 4000
 
 
-def _quantity(kind: str, value: str) -> float:
-    return float(_bridge.call("quantity", kind, value))
-
-
 def _seconds(way: np.ndarray, coast_from: float, crossing: float) -> np.ndarray:
     """Return times without settling for ways as shares of the stroke.
 
@@ -72,7 +68,6 @@ def by_distance(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigError: another seek or power model, or seeks that no such arm has.
-
     """
     seek, power = spec["seek"], spec.get("power", {})
     for table, key, need in ((seek, "seek.model", "three-point"), (power, "power.model", "modes")):
@@ -80,7 +75,7 @@ def by_distance(spec: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(f'{key}: got "{table.get("model")}", need "{need}"')
     if "voice_coil" not in power:
         raise ConfigError("power.voice_coil: got nothing, need the watts of a moving arm")
-    settle, average, full = (_quantity("time", seek[k]) for k in ("single", "average", "full"))
+    settle, average, full = (_bridge.quantity("time", seek[k]) for k in ("single", "average", "full"))
     ways = (np.arange(_GRID) + 0.5) / _GRID
     low, high = 1e-3, 1.0
     for _ in range(60):
@@ -102,7 +97,7 @@ def by_distance(spec: Mapping[str, Any]) -> dict[str, Any]:
         "track_pitch": f"{_STROKE_M / cylinders * 1e9:.9g} nm",
         "settle": f"{settle * 1e3:.9g} ms",
     }
-    coil = _quantity("power", power["voice_coil"])
+    coil = _bridge.quantity("power", power["voice_coil"])
     made["power"]["voice_coil"] = "0 W"
     shares = _fitted_energy()
     pushing = 2 * coast_from * crossing
@@ -131,13 +126,11 @@ def _fitted_energy() -> tuple[float, float, float]:
     """Return watts of loss, joules of motion and watts of drag of the fitted drive."""
     table = drives.load(_FITTED)["power"]["seek_energy"]
     motion = float(str(table["speed_energy"]).removesuffix(" mJ")) * 1e-3
-    loss, drag = (_quantity("power", table[k]) for k in ("acceleration_power", "coast_power"))
+    loss, drag = (_bridge.quantity("power", table[k]) for k in ("acceleration_power", "coast_power"))
     return loss, motion, drag
 
 
-def _energy_j(
-    way: np.ndarray, shares: tuple[float, float, float], coast_from: float, pushing: float
-) -> np.ndarray:
+def _energy_j(way: np.ndarray, shares: tuple[float, float, float], coast_from: float, pushing: float) -> np.ndarray:
     """Return the energy of seeks: the equation of the engine."""
     loss, motion, drag = shares
     reached = np.minimum(way / coast_from, 1)
@@ -154,7 +147,6 @@ def at_level(spec: Mapping[str, Any], level: float) -> dict[str, Any]:
 
     Raises:
         ConfigError: another kind of drive, or a level out of bounds.
-
     """
     if not 0 < level <= 1:
         raise ConfigError(f"level: got {level:g}, need a share above 0, at most 1")

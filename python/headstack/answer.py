@@ -15,7 +15,7 @@ from headstack import goal as goals
 from headstack import replications, table
 from headstack.errors import ConfigError
 from headstack.goal import Bound, Goal
-from headstack.replications import interval_of
+from headstack.paired import interval
 from headstack.table import Column
 
 #: Most systems that the sentence names.
@@ -58,7 +58,7 @@ class Ranked(NamedTuple):
             known = [v for v in values if v is not None]
             if len(known) < len(values):
                 return None
-            found.append(interval_of(known))
+            found.append(interval(known, 0.0))
         return min(found) if bound.at_least else max(found)
 
     def unsure(self, goal: Goal) -> bool:
@@ -68,9 +68,7 @@ class Ranked(NamedTuple):
     @property
     def overloaded(self) -> bool:
         """Whether it cannot keep up with a workload, with one of the seeds at least."""
-        return any(
-            one.get("overloaded") for run in self.runs for one in run.get("over_seeds") or [run]
-        )
+        return any(one.get("overloaded") for run in self.runs for one in run.get("over_seeds") or [run])
 
     @property
     def watts(self) -> float | None:
@@ -103,7 +101,6 @@ def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranke
     Args:
         document: a result document.
         goal: instead of the goal of its experiment.
-
     """
     goal = goals.of(document) if goal is None else goal
     grouped: dict[str, list[Mapping[str, Any]]] = {}
@@ -112,9 +109,7 @@ def ranking(document: Mapping[str, Any], goal: Goal | None = None) -> list[Ranke
     for i, (name, system) in enumerate(zip(table.names(systems), systems, strict=True)):
         grouped.setdefault(name, []).append(system)
         tables.setdefault(name, given(document, i))
-    ranked = [
-        Ranked(name, runs, tables[name], _all_meet(goal, runs)) for name, runs in grouped.items()
-    ]
+    ranked = [Ranked(name, runs, tables[name], _all_meet(goal, runs)) for name, runs in grouped.items()]
     return sorted(ranked, key=lambda one: _order(one, goal))
 
 
@@ -184,9 +179,7 @@ def _capacity_of(description: str) -> float | None:
 
 
 #: Layers and organisations that keep data once.
-_ONCE = frozenset(
-    {"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"}
-)
+_ONCE = frozenset({"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"})
 
 
 def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float | None:
@@ -197,7 +190,6 @@ def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float |
     Args:
         system: its entry in a result document.
         given: its table in the experiment.
-
     """
     parts = system.get("drive") or []
     if not parts or len(parts) > _MOST_DRIVES:
@@ -265,10 +257,6 @@ def _times(load: tuple[float, float]) -> str:
     return f"> {load[0]:.3g}x" if math.isinf(load[1]) else f"{load[0]:.3g}x"
 
 
-def _terabytes(size: float) -> str:
-    return f"{size / 1e12:,.1f}" if size >= 1e12 else f"{size / 1e12:.3f}"
-
-
 def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Column]:
     """Return the columns of the ranking for which there are values; their cells are of `Ranked`."""
     goal = goals.of(document) if goal is None else goal
@@ -289,7 +277,7 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
         Column(
             "TB",
             lambda one: one.capacity_bytes,
-            _terabytes,
+            lambda size: f"{size / 1e12:,.1f}" if size >= 1e12 else f"{size / 1e12:.3f}",
             optional=True,
             about="capacity for data, without copies and parity",
         ),
@@ -301,16 +289,8 @@ def columns(document: Mapping[str, Any], goal: Goal | None = None) -> list[Colum
             mark=lambda one: table.DEFAULT if table.lacks(one.runs[0], "power") else "",
             about="mean power of all drives",
         ),
-        Column(
-            "W/TB",
-            lambda one: _per_tb(one, one.watts),
-            lambda v: f"{v:,.2f}",
-            optional=True,
-            about="W by TB",
-        ),
-        Column(
-            "$", _usd, _range("{:,.0f}"), optional=True, wide=True, about=_about_prices(document)
-        ),
+        Column("W/TB", lambda one: _per_tb(one, one.watts), lambda v: f"{v:,.2f}", optional=True, about="W by TB"),
+        Column("$", _usd, _range("{:,.0f}"), optional=True, wide=True, about=_about_prices(document)),
         Column("$/TB", _usd_per_tb, _range("{:,.2f}"), optional=True, about="$ by TB"),
     ]
     bounded = {"W"} if goal and any(b.measure == "power" for b in goal) else set()
@@ -343,8 +323,7 @@ def _about_prices(document: Mapping[str, Any]) -> str:
     kinds = {
         kind
         for s in document["systems"]
-        if (s.get("cost_usd") or {}).get("price_kind") != "components"
-        and (kind := table.price_kind(s)) is not None
+        if (s.get("cost_usd") or {}).get("price_kind") != "components" and (kind := table.price_kind(s)) is not None
     }
     return f"price of all drives: {', '.join(sorted(kinds))}" if kinds else ""
 
@@ -372,7 +351,6 @@ def sentence(document: Mapping[str, Any], goal: Goal | None = None) -> str:
         '1 of 2 systems meets p99 <= 20 ms: "a" (10.00 ms, 9.00 W)'
         >>> sentence({"systems": [slow, fast]})
         '"a" has the lowest p99 (10.00 ms, 9.00 W)'
-
     """
     goal = goals.of(document) if goal is None else goal
     ranked = ranking(document, goal)
@@ -398,7 +376,8 @@ def _at_goal(ranked: Sequence[Ranked], goal: Goal) -> str:
             return f'"{one.name}" is too near {goal} to say ({_numbers(one, goal)}); {_MORE_SEEDS}'
         return f'"{one.name}" {verb} {goal} ({_numbers(one, goal)})'
     tail = _too_near(unsure, goal)
-    tail += f"; of {_quoted(unknown)} it is not known" if unknown else ""
+    quoted = ", ".join(f'"{one.name}"' for one in unknown[:_MOST_NAMED])
+    tail += f"; of {quoted} it is not known" if unknown else ""
     if not good:
         nearest = next((one for one in ranked if one.meets is False), None)
         if nearest is None:
@@ -422,10 +401,6 @@ def _too_near(unsure: Sequence[Ranked], goal: Goal) -> str:
     if len(unsure) > _MOST_NAMED:
         said += f" and {len(unsure) - _MOST_NAMED} more"
     return f"; {said} {'is' if len(unsure) == 1 else 'are'} too near to say, {_MORE_SEEDS}"
-
-
-def _quoted(several: Sequence[Ranked]) -> str:
-    return ", ".join(f'"{one.name}"' for one in several[:_MOST_NAMED])
 
 
 def _numbers(one: Ranked, goal: Goal) -> str:

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from headstack import _bridge, loads, outputs, replications
 from headstack import goal as goals
 from headstack import prices as price_tables
-from headstack.errors import ConfigError, not_json, printable, reason_of
+from headstack.errors import ConfigError, printable
 from headstack.frames import CURVES, Tables, request_logs, tables
 from headstack.paths import output_directory
 from headstack.plain import plain, shown, whole
@@ -98,14 +98,10 @@ class Result:
     Attributes:
         document: the whole result document, curves included.
         out: the directory with the Parquet tables, or None.
-
     """
 
     def __init__(
-        self,
-        document: dict[str, Any],
-        out: Path | None = None,
-        _keep: "tempfile.TemporaryDirectory[str] | None" = None,
+        self, document: dict[str, Any], out: Path | None = None, _keep: "tempfile.TemporaryDirectory[str] | None" = None
     ) -> None:
         self.document = document
         self.out = out
@@ -159,10 +155,7 @@ class Result:
 
         def line(kind: str, cells: Iterable[str]) -> str:
             shown = zip(cells, align, strict=True)
-            inner = "".join(
-                f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>'
-                for cell, side in shown
-            )
+            inner = "".join(f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>' for cell, side in shown)
             return f"<tr>{inner}</tr>"
 
         head = line("th", (c.title for c in columns))
@@ -190,7 +183,6 @@ class Result:
         Raises:
             IndexError: there is no such index.
             KeyError: no system has that name.
-
         """
         systems = self.document["systems"]
         if not isinstance(which, str):
@@ -226,7 +218,6 @@ class Result:
 
         Example:
             >>> r.to("polars").requests.filter(pl.col("op") == "read")  # doctest: +SKIP
-
         """
         return tables(library, self.document["systems"], self.out)
 
@@ -260,7 +251,6 @@ class Result:
 
         Raises:
             ConfigError: the run logged no requests.
-
         """
         return self._tables.requests
 
@@ -270,7 +260,6 @@ class Result:
 
         Raises:
             ConfigError: no system has a time series.
-
         """
         return self._tables.series
 
@@ -279,7 +268,6 @@ class Result:
 
         Raises:
             ConfigError: the run logged no requests.
-
         """
         return self._tables.arrow
 
@@ -293,7 +281,6 @@ class Result:
 
         Example:
             >>> r.scan().filter(pl.col("op") == "read").collect()  # doctest: +SKIP
-
         """
         from headstack import frames
 
@@ -304,7 +291,6 @@ class Result:
 
         Raises:
             ConfigError: the run logged no requests.
-
         """
         return request_logs(self.document["systems"], self.out)
 
@@ -344,13 +330,10 @@ class Result:
 
         Example:
             >>> r.view("view.html", at="12.3 s", systems=["one arm", "two arms"])  # doctest: +SKIP
-
         """
         from headstack import view
 
-        records = view.record(
-            self, at=at, length=length, systems=systems, workload=workload, base=base
-        )
+        records = view.record(self, at=at, length=length, systems=systems, workload=workload, base=base)
         return view.write(records, path, drive=drive)
 
     def to_json(self, *, curves: bool = False) -> str:
@@ -369,7 +352,6 @@ class Result:
 
         Raises:
             ConfigError: the result is from a version that did not store its experiment.
-
         """
         from headstack import resolved
 
@@ -391,10 +373,7 @@ class Result:
 
         Raises:
             OSError: the directory cannot be written to.
-
         """
-        from headstack import outputs
-
         out = Path(out)
         with outputs.replacing(out) as written:
             written.run_id = self.document.get("run_id")
@@ -461,17 +440,13 @@ class _Source(NamedTuple):
         return {**found, "sources_anywhere": True} if sources_anywhere else found
 
 
-def _tables(
-    workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack
-) -> _Source:
+def _tables(workload: Any, systems: Any, experiment: Mapping[str, Any], stack: ExitStack) -> _Source:
     """Return an experiment given in Python; `stack` keeps its trace files."""
     from headstack import workload as workloads
 
     places: dict[str, Path] = {}
     listed = [w for key in ("workload", "workloads") for w in _several(experiment.get(key))]
-    given = [
-        w.get("trace") if isinstance(w, Mapping) else w for w in [*listed, *_several(workload)]
-    ]
+    given = [w.get("trace") if isinstance(w, Mapping) else w for w in [*listed, *_several(workload)]]
     taken = {os.fspath(trace) for trace in given if isinstance(trace, str | os.PathLike)}
 
     def spec(value: Any, key: str) -> Any:
@@ -618,7 +593,6 @@ def run(
         ...     systems=[{"name": "one", "drive": "barracuda-es-750"}],
         ... )  # doctest: +SKIP
         >>> r["one"].response_time_s.p99  # doctest: +SKIP
-
     """
     if (experiment is None) == (workload is None and systems is None):
         raise ConfigError("run: got no experiment or two, need a file, or workload and systems")
@@ -678,24 +652,12 @@ def load(results: str | os.PathLike[str]) -> Result:
     Raises:
         ConfigError: there is none, it is not a result document, or its tables are from another
             run.
-
     """
-    from headstack import outputs
-
     path = Path(results)
     if path.is_dir():
         path = path / outputs.RESULTS_FILE
     listed = path.name == outputs.RESULTS_FILE and path.parent.is_dir()
-    try:
-        with outputs.checked(path.parent) if listed else nullcontext():
-            document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as e:
-        raise ConfigError(
-            f"{path}: got {reason_of(e)}, need a results file of headstack run"
-        ) from None
-    except (ValueError, RecursionError) as e:
-        got = not_json(e)
-        raise ConfigError(f"{path}: got {got}, need a results file of headstack run") from None
+    document = outputs.read_json(path, "a results file of headstack run", check=listed)
     systems = document.get("systems") if isinstance(document, dict) else None
     if not isinstance(systems, list) or not all(isinstance(s, dict) for s in systems):
         raise ConfigError(f'{path}: got no list "systems", need a results file of headstack run')
@@ -707,15 +669,7 @@ def load(results: str | os.PathLike[str]) -> Result:
     return Result(document, path.parent)
 
 
-_TABLES = (
-    "response_time_s",
-    "service_time_s",
-    "components_s",
-    "queue_parts_s",
-    "power_w",
-    "cost_usd",
-    "series",
-)
+_TABLES = ("response_time_s", "service_time_s", "components_s", "queue_parts_s", "power_w", "cost_usd", "series")
 _NUMBERS = ("throughput_iops", "queue_depth_mean", "energy_cost_usd")
 
 

@@ -89,7 +89,6 @@ class Requests:
         lba: first 512-byte block.
         blocks: number of 512-byte blocks.
         measured_s: response time of the real drive in seconds.
-
     """
 
     write: npt.NDArray[np.bool_]
@@ -121,7 +120,6 @@ class CalibrationResult:
         test_demerit_s: demerit on the other half, in seconds.
         policy: a name of `POLICIES`.
         numbers: the fitted numbers by name, in seconds.
-
     """
 
     spec: Spec
@@ -141,7 +139,6 @@ def read_trace(path: str | Path) -> Requests:
     Raises:
         TraceError: a line is not such a request, with file and line; or fewer than four are; or the
             file cannot be read; or a request was sent before the one before it had ended.
-
     """
     write, lbas, counts, measured = _bridge.call("read_measured", str(path))
     if len(write) < 4:
@@ -170,7 +167,6 @@ def demerit(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     Example:
         >>> demerit([1.0, 3.0], [4.0, 2.0])
         1.0
-
     """
     samples = [np.asarray(sample, dtype=float).tolist() for sample in (a, b)]
     if not all(samples):
@@ -205,7 +201,7 @@ def _get(spec: Spec, path: tuple[str, ...]) -> float:
     node: Any = spec
     for key in path:
         node = node.get(key, {})
-    return float(_bridge.call("quantity", "time", node)) * 1e3 if node else 0.0
+    return _bridge.quantity("time", node) * 1e3 if node else 0.0
 
 
 def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
@@ -217,9 +213,7 @@ def _set(spec: Spec, path: tuple[str, ...], ms: float) -> None:
 
 def _keys(spec: Spec) -> dict[str, tuple[str, ...]]:
     kind = "write_hit" if spec.get("cache", {}).get("write_back") else "write_miss"
-    writes = {
-        f"write_{d}": ("overhead", kind, f"after_{o}") for d, o in (("r", "read"), ("w", "write"))
-    }
+    writes = {f"write_{d}": ("overhead", kind, f"after_{o}") for d, o in (("r", "read"), ("w", "write"))}
     return {**_KEYS, **writes}
 
 
@@ -228,7 +222,7 @@ def _link(spec: Spec) -> tuple[float, float]:
     rate = link.get("rate")
     if rate and "read_sector_time" not in link:
         sector = spec.get("geometry", {}).get("sector_size", "512 B")
-        seconds = _bridge.call("quantity", "size", sector) / _bridge.call("quantity", "rate", rate)
+        seconds = _bridge.quantity("size", sector) / _bridge.quantity("rate", rate)
         return seconds * 1e3, seconds * 1e3
     return _get(spec, ("link", "read_sector_time")), _get(spec, ("link", "write_sector_time"))
 
@@ -238,7 +232,6 @@ def numbers_of(spec: Spec, names: tuple[str, ...]) -> Floats:
 
     Raises:
         ConfigError: one of them is not a time with a unit.
-
     """
     keys = _keys(spec)
     return np.array([_link(spec)[0] if n == "link" else _get(spec, keys[n]) for n in names])
@@ -257,11 +250,7 @@ def with_numbers(spec: Spec, names: tuple[str, ...], values_ms: npt.ArrayLike) -
             read, write = _link(spec)
             result.get("link", {}).pop("rate", None)
             _set(result, ("link", "read_sector_time"), ms)
-            _set(
-                result,
-                ("link", "write_sector_time"),
-                ms * (write / read if read > 0 else 1.0),
-            )
+            _set(result, ("link", "write_sector_time"), ms * (write / read if read > 0 else 1.0))
         else:
             _set(result, keys[name], ms)
     return result
@@ -272,7 +261,6 @@ def with_policy(spec: Spec, policy: str) -> Spec:
 
     Raises:
         ConfigError: `POLICIES` has no such name.
-
     """
     if policy not in POLICIES:
         raise ConfigError(need_one_of("policies", policy, POLICIES))
@@ -289,21 +277,13 @@ def _bounds(names: tuple[str, ...], given: Floats) -> tuple[Floats, Floats]:
     Without bounds, a class of few requests with wrong members (hits that the real drive had to read
     from the medium) would shift its number far away.
     """
-    room = np.array(
-        [max(0.5 * g, 0.05) if n == "link" else 1.5 for n, g in zip(names, given, strict=True)]
-    )
+    room = np.array([max(0.5 * g, 0.05) if n == "link" else 1.5 for n, g in zip(names, given, strict=True)])
     low = given - room
     free = np.array([n == "seek" for n in names])
     return np.where(free, low, np.maximum(low, 0.0)), given + room
 
 
-def _moments(
-    spec: Spec,
-    names: tuple[str, ...],
-    requests: Requests,
-    evaluate: Evaluate,
-    rounds: int,
-) -> Floats:
+def _moments(spec: Spec, names: tuple[str, ...], requests: Requests, evaluate: Evaluate, rounds: int) -> Floats:
     """Estimate numbers from class medians of measured minus simulated times, in damped rounds.
 
     The times of sequential requests that use only the link are linear in the number of blocks: the
@@ -449,9 +429,7 @@ def fit_numbers(
 
 def _replayer(trace_path: str | Path) -> Callable[[str, int, int], npt.ArrayLike]:
     def replay(spec_json: str, start: int, count: int) -> npt.ArrayLike:
-        times: list[float] = _bridge.call(
-            "replay_closed", spec_json, str(trace_path), start, count, False
-        )
+        times: list[float] = _bridge.call("replay_closed", spec_json, str(trace_path), start, count, False)
         return times
 
     return replay
@@ -464,7 +442,6 @@ def demerits(spec: Spec, trace_path: str | Path) -> tuple[float, float]:
         ConfigError: the drive cannot be used.
         TraceError: the trace cannot be read.
         OSError: the trace cannot be opened.
-
     """
     trace = read_trace(trace_path)
     text, run = json.dumps(spec), _replayer(trace_path)
@@ -507,7 +484,6 @@ def calibrate(
         ConfigError: an argument or the drive cannot be used.
         TraceError: the trace cannot be read.
         OSError: the trace cannot be opened.
-
     """
     if numbers not in (7, 10) or half not in (0, 1):
         raise ConfigError(f"calibrate: got numbers {numbers}, half {half}, need 7 or 10, 0 or 1")
@@ -544,14 +520,7 @@ def calibrate(
     for _, policy, start in sorted(short, key=lambda s: s[:2])[:3]:
         candidate = with_policy(spec, policy)
         values, reached = fit_numbers(
-            candidate,
-            names,
-            requests,
-            fitted,
-            start=start,
-            runs=runs,
-            steps=steps,
-            progress=progress,
+            candidate, names, requests, fitted, start=start, runs=runs, steps=steps, progress=progress
         )
         if best is None or reached < best[0]:
             best = (reached, policy, values)
@@ -576,7 +545,6 @@ def write_drive(spec: Spec, path: str | Path) -> None:
 
     Raises:
         OSError: the file cannot be written.
-
     """
     from headstack import _toml, outputs
 

@@ -57,13 +57,10 @@ def capped(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Raises:
         ConfigError: none was.
-
     """
     found = [s for s in document["systems"] if s.get("capping")]
     if not found:
-        raise ConfigError(
-            "capping: got no system with it, need a table [capping] in the experiment"
-        )
+        raise ConfigError("capping: got no system with it, need a table [capping] in the experiment")
     return found
 
 
@@ -87,7 +84,6 @@ def compare(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         ... )
         >>> [row["policy"] for row in compare(r.document)]
         ['pcap-agile']
-
     """
     systems = capped(document)
     rows = []
@@ -159,7 +155,7 @@ def _missed(document: Mapping[str, Any], i: int) -> list[Missed] | None:
     capping = document["systems"][i]["capping"]
     series = capping["series"]
     caps, power = series["cap_w"], series["power_w"]
-    tolerance = _bridge.call("quantity", "power", _given(document, i).get("tolerance", "0 W"))
+    tolerance = _bridge.quantity("power", _given(document, i).get("tolerance", "0 W"))
     # The cap of an interval is that at the end of the one before.
     caps = np.array([*caps[:1], *caps[:-1]], dtype=float)
     starts = [0, *(np.flatnonzero(caps[1:] != caps[:-1]) + 1), len(caps)]
@@ -171,9 +167,7 @@ def _missed(document: Mapping[str, Any], i: int) -> list[Missed] | None:
             judged[float(caps[a])] = max(stays, judged.get(float(caps[a]), 0.0))
     highest = capping["power_max_w"]
     missed = [
-        Missed(cap, lowest, lowest - tolerance, highest)
-        for cap, lowest in judged.items()
-        if lowest > cap + tolerance
+        Missed(cap, lowest, lowest - tolerance, highest) for cap, lowest in judged.items() if lowest > cap + tolerance
     ]
     return missed if judged else None
 
@@ -187,7 +181,6 @@ def _lowest(missed: Sequence[Missed], holds: Callable[[float], bool]) -> dict[st
 
     Returns:
         ``cap_w`` and ``resolution_w``; None if not even the highest power of the run is held.
-
     """
     highest = max(one.highest for one in missed)
     step = max(_LEAST_STEP_W, 10.0 ** (math.floor(math.log10(highest)) - 2))
@@ -216,10 +209,7 @@ def _raised(document: Mapping[str, Any], i: int, least_w: float) -> dict[str, An
             caps.append({"at": f"{t} s", **entry})
     own = {k: v for k, v in (given.get("capping") or {}).items() if k not in _SOURCES}
     workloads = document["experiment"]["workload"]
-    return {
-        "system": [{**given, "capping": {**own, "caps": caps[1:]}}],
-        "workload": [workloads[i % len(workloads)]],
-    }
+    return {"system": [{**given, "capping": {**own, "caps": caps[1:]}}], "workload": [workloads[i % len(workloads)]]}
 
 
 def _search(
@@ -237,7 +227,6 @@ def _search(
         missed: the caps that each system did not hold, with any seed.
         seeds: as for `headstack.run`, one after another.
         options: those of the run.
-
     """
     found: list[dict[str, float] | None] = [None] * len(missed)
     options = {k: v for k, v in options.items() if k not in ("out", "replace")}
@@ -292,12 +281,7 @@ def answers(document: Mapping[str, Any]) -> list[str]:
     return [*([f"{', '.join(held)}: {_HELD}"] if held else []), *lines]
 
 
-def _not_held(
-    document: Mapping[str, Any],
-    i: int,
-    missed: Sequence[Missed],
-    lowest: Mapping[str, float] | None,
-) -> str:
+def _not_held(document: Mapping[str, Any], i: int, missed: Sequence[Missed], lowest: Mapping[str, float] | None) -> str:
     """Return the sentence for a system that did not hold some caps, without its name."""
     cap, power, *_ = min(missed)
     if lowest is None:
@@ -314,8 +298,7 @@ def _way_out(document: Mapping[str, Any], i: int, cap_w: float) -> str:
     system, given = document["systems"][i], answer.given(document, i)
     efficiency = float(_given(document, i).get("efficiency", 1.0))
     idle = sum(
-        drives.described(part["description"], "drive")["power_w"]["idle"] * part["count"]
-        for part in system["drive"]
+        drives.described(part["description"], "drive")["power_w"]["idle"] * part["count"] for part in system["drive"]
     )
     if idle / efficiency > cap_w:
         return f"; without any work its drives draw {idle / efficiency:,.1f} W"
@@ -348,9 +331,7 @@ def short(columns: Iterable[tuple[str, str, str]]) -> list[int]:
     return [i for i, (key, _, _) in enumerate(columns) if key not in WIDE]
 
 
-def cells(
-    rows: Iterable[Mapping[str, Any]], shown: Sequence[tuple[str, str, str]], none: str = ""
-) -> list[list[str]]:
+def cells(rows: Iterable[Mapping[str, Any]], shown: Sequence[tuple[str, str, str]], none: str = "") -> list[list[str]]:
     """Return the rows of `compare` as text, by columns."""
 
     def cell(row: Mapping[str, Any], key: str, title: str, form: str) -> str:
@@ -376,7 +357,6 @@ def cap_sim(experiment: Any, *, search: bool = True, **options: Any) -> api.Resu
 
     Raises:
         ConfigError: no system is capped, or as `headstack.run`.
-
     """
     options.setdefault("log_requests", False)
     result = api.run(experiment, **options)
@@ -425,7 +405,6 @@ def over_seeds(
     Raises:
         ConfigError: no seed, no system of that name, no system is capped, or as `headstack.run`.
         KeyboardInterrupt: the user stopped before one seed was complete.
-
     """
     if not seeds:
         raise ConfigError("seeds: got none, need at least one")
@@ -457,9 +436,7 @@ def over_seeds(
         caps = together[k]
         said = _not_held(document, k, caps, lowest[k]) if caps else _HELD
         like = next(
-            j
-            for j, other in enumerate(runs[0])
-            if other["workload"] == row["workload"] and other["name"] == reference
+            j for j, other in enumerate(runs[0]) if other["workload"] == row["workload"] and other["name"] == reference
         )
         mine, others = [run[i] for run in runs], [run[like] for run in runs]
         values = {key: _paired(key, others, mine) for key in BY_SEED}
@@ -492,9 +469,7 @@ def _paired(
     }
 
 
-def seed_cells(
-    rows: Sequence[Mapping[str, Any]], none: str = ""
-) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+def seed_cells(rows: Sequence[Mapping[str, Any]], none: str = "") -> tuple[list[tuple[str, bool]], list[list[str]]]:
     """Return headings (title, whether it is text) and rows of `over_seeds` as text.
 
     Each cell has the mean, and for the others than the system compared with, in brackets the mean
@@ -568,7 +543,6 @@ def write(
     Raises:
         ConfigError: no system is capped, or the folder holds results of another run.
         OSError: page or figures cannot be written.
-
     """
     path = Path(path)
     folder = report.figures_folder(path.name)

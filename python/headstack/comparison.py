@@ -50,7 +50,6 @@ def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Co
 
     Raises:
         ConfigError: fewer than two, or they have no system in common.
-
     """
     if len(documents) < 2:
         raise ConfigError(f"compare: got {len(documents)} result, need two or more")
@@ -68,10 +67,7 @@ def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Co
         if common:
             rows = [_row([systems.get(key) for systems in keyed]) for key in common]
             left = [
-                (i, system)
-                for i, systems in enumerate(keyed)
-                for key, system in systems.items()
-                if key not in common
+                (i, system) for i, systems in enumerate(keyed) for key, system in systems.items() if key not in common
             ]
             return Comparison(list(labels), list(documents), rows, left)
     names = [", ".join(str(s["name"]) for s in d["systems"]) or "none" for d in documents]
@@ -79,9 +75,7 @@ def compare(documents: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Co
     raise ConfigError(f"compare: got no system that two results have, need one: {told}")
 
 
-def _keyed(
-    systems: Sequence[System], way: Callable[[System], tuple[str, ...]]
-) -> dict[tuple[Any, ...], System]:
+def _keyed(systems: Sequence[System], way: Callable[[System], tuple[str, ...]]) -> dict[tuple[Any, ...], System]:
     """Return systems by key; those with equal keys are numbered."""
     number = Counter[tuple[str, ...]]()
     keyed: dict[tuple[Any, ...], System] = {}
@@ -102,9 +96,7 @@ def _row(systems: list[System | None]) -> Row:
     # Different parts of a workload do not compare.
     found = prefix.common(there)
     if found is None:
-        bare: list[System | None] = [
-            None if s is None else {k: s[k] for k in ("name", "workload")} for s in systems
-        ]
+        bare: list[System | None] = [None if s is None else {k: s[k] for k in ("name", "workload")} for s in systems]
         return row._replace(systems=bare, prefix_s=0.0)
     parts = iter(found.systems)
     cut: list[System | None] = [None if s is None else next(parts) for s in systems]
@@ -124,17 +116,11 @@ def to_document(comparison: Comparison) -> dict[str, Any]:
             for label, d in zip(labels, comparison.documents, strict=True)
         ],
         "systems": [
-            {
-                "name": row.name,
-                "workload": row.workload,
-                "prefix_s": row.prefix_s,
-                "numbers": _numbers(row),
-            }
+            {"name": row.name, "workload": row.workload, "prefix_s": row.prefix_s, "numbers": _numbers(row)}
             for row in comparison.rows
         ],
         "unmatched": [
-            {"result": labels[i], "name": s["name"], "workload": s.get("workload")}
-            for i, s in comparison.unmatched
+            {"result": labels[i], "name": s["name"], "workload": s.get("workload")} for i, s in comparison.unmatched
         ],
     }
 
@@ -215,9 +201,7 @@ def cells(comparison: Comparison, *, marks: bool = True) -> list[list[str]]:
 
 def _remarks(labels: Sequence[str], marks: Sequence[str]) -> str:
     """Return what the marks of a line's numbers mean, by result."""
-    said = (
-        f"{label}: {table.REMARKS[mark]}" for label, mark in zip(labels, marks, strict=True) if mark
-    )
+    said = (f"{label}: {table.REMARKS[mark]}" for label, mark in zip(labels, marks, strict=True) if mark)
     return "; ".join(said)
 
 
@@ -231,10 +215,7 @@ def _compared(values: Sequence[Any], marks: Sequence[str], form: Callable[[Any],
     base, *others = values
     line = shown[:1]
     for text, other in zip(shown[1:], others, strict=True):
-        more, times = (
-            difference(_number(base), _number(other)),
-            ratio(_number(base), _number(other)),
-        )
+        more, times = (difference(_number(base), _number(other)), ratio(_number(base), _number(other)))
         spans = isinstance(base, tuple) or isinstance(other, tuple)
         line += [
             text,
@@ -279,7 +260,6 @@ def warnings(comparison: Comparison) -> list[str]:
             )
         elif row.prefix_s is not None:
             lines.append(
-                f"{row.name}: a run was interrupted before the results have a part in common: "
-                "they cannot be compared"
+                f"{row.name}: a run was interrupted before the results have a part in common: they cannot be compared"
             )
     return lines

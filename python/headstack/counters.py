@@ -5,18 +5,13 @@ class Counters:
     """What drives count, the warm-up included."""
 
     n_lost_writes: int
-    """Writes that completed in the buffer and were lost, because no head reached their place later.
-    """
+    """Writes that completed in the buffer and were lost, because no head reached their place later."""
 
     n_full_buffer_writes: int
-    """Writes that waited for room in the buffer, because data that were not on the medium yet
-    filled it.
-    """
+    """Writes that waited for room in the buffer, because data that were not on the medium yet filled it."""
 
     n_read_modify_writes: int
-    """Physical sectors that were read before they were written, because a write covered only a
-    part.
-    """
+    """Physical sectors that were read before they were written, because a write covered only a part."""
 
     n_moved_blocks: int
     """Blocks that cleaning of a log has moved."""
@@ -28,9 +23,7 @@ class Counters:
     """Complete checkpoints of a log."""
 
     recovery_scan_s: float
-    """How long a log's map would be searched after a loss of power now; absent without
-    `mapping.recovery`.
-    """
+    """How long a log's map would be searched after a loss of power now; absent without `mapping.recovery`."""
 
     scanned_bytes: int
     """Bytes read by a scan of the medium."""

@@ -93,7 +93,6 @@ class DriveFile(NamedTuple):
     Attributes:
         spec: its description, as a drive file has it.
         comments: lines for the file, by table: the formulas with their values.
-
     """
 
     spec: dict[str, Any]
@@ -148,7 +147,6 @@ def zones(
         sectors: per track in the outermost and the innermost zone; rounded to whole ones.
         skews: where the surface changes, and between tracks of a surface, in turns.
         band: tracks on one surface before the next one; 0 if cylinders have all surfaces.
-
     """
     outer, inner = sectors
     track, cylinder = skews
@@ -181,7 +179,6 @@ def standard_blocks(capacity_bytes: float) -> int:
     Example:
         >>> standard_blocks(4e12), standard_blocks(18e12)
         (7814037168, 35156656128)
-
     """
     gigabytes = capacity_bytes / 1e9
     if gigabytes < 50 or gigabytes != int(gigabytes):
@@ -229,9 +226,7 @@ class _Sheet:
         else:
             texts = [t if re.search(r"[A-Za-zµ]", t) else f"{t}{unit}" for t in texts]
         try:
-            found = [
-                float(t) if kind == "number" else _bridge.call("quantity", kind, t) for t in texts
-            ]
+            found = [float(t) if kind == "number" else _bridge.quantity(kind, t) for t in texts]
         except ValueError:
             raise self.refuse(key, example) from None
         except ConfigError as e:
@@ -334,9 +329,7 @@ def _motion(sheet: _Sheet, drive: _Drive) -> _Motion:
         switch, switch_why = sheet.number("head_switch", "time", "a head switch"), ""
     drive.put("positioning.head_switch", _time(switch), switch_why)
     drive.put("positioning.write_settle", _time(settle), why)
-    skews = tuple(
-        Fraction(math.ceil(round((t + settle) / turn * 1e3, 6)), 1000) for t in (switch, track)
-    )
+    skews = tuple(Fraction(math.ceil(round((t + settle) / turn * 1e3, 6)), 1000) for t in (switch, track))
     return _Motion(turn, average, track, full, switch, settle, (skews[0], skews[1]))
 
 
@@ -354,9 +347,7 @@ def _rpm(sheet: _Sheet) -> float:
 def _check_seek(sheet: _Sheet, average: float, track: float, full: float) -> None:
     """Refuse times for which the three-point curve would decrease somewhere."""
     if not 0 < track < average < full:
-        raise sheet.refuse(
-            "seek", "average / track to track / full, track the least, full the most"
-        )
+        raise sheet.refuse("seek", "average / track to track / full, track the least, full the most")
     least, most = (7.5 * average - 2 * track) / 5.5, 3 * average - 2 * track
     if not least <= full <= most:
         raise sheet.refuse(
@@ -380,10 +371,7 @@ def _surfaces(sheet: _Sheet) -> tuple[int, str]:
 
 def _held(listed: list[dict[str, Any]], surfaces: int) -> int:
     """Return the sectors of zones."""
-    return sum(
-        surfaces * (z["last_cylinder"] - z["first_cylinder"] + 1) * z["sectors_per_track"]
-        for z in listed
-    )
+    return sum(surfaces * (z["last_cylinder"] - z["first_cylinder"] + 1) * z["sectors_per_track"] for z in listed)
 
 
 def _rates(sheet: _Sheet) -> tuple[float, float, str]:
@@ -417,12 +405,7 @@ def _capacity(sheet: _Sheet, drive: _Drive) -> tuple[int, int]:
 
 
 def _zones_that_hold(
-    needed: int,
-    count: int,
-    surfaces: int,
-    sectors: tuple[float, float],
-    skews: tuple[Fraction, Fraction],
-    band: int,
+    needed: int, count: int, surfaces: int, sectors: tuple[float, float], skews: tuple[Fraction, Fraction], band: int
 ) -> list[dict[str, Any]]:
     """Return the zones with the least number of cylinders for the needed sectors."""
     cylinders = max(2, _cylinders(needed, surfaces, sectors))
@@ -502,9 +485,7 @@ def _geometry(sheet: _Sheet, motion: _Motion, drive: _Drive) -> int:
     return sector
 
 
-def _check_density(
-    sheet: _Sheet, surfaces: int, cylinders: int, sectors: tuple[float, float], sector: int
-) -> None:
+def _check_density(sheet: _Sheet, surfaces: int, cylinders: int, sectors: tuple[float, float], sector: int) -> None:
     """Refuse a geometry with more or fewer tracks or bits per inch than drives can have."""
     diameter = 95e-3
     if "diameter" in sheet:
@@ -525,9 +506,7 @@ def _check_density(
     tracks = cylinders / band
     low, high = _TRACKS_PER_INCH
     if not low <= tracks <= high:
-        holds = [
-            n * band * surfaces * (sectors[0] + sectors[1]) / 2 * sector / 1e9 for n in (low, high)
-        ]
+        holds = [n * band * surfaces * (sectors[0] + sectors[1]) / 2 * sector / 1e9 for n in (low, high)]
         raise sheet.refuse(
             "capacity",
             f"{low:,.0f} to {high:,.0f} tracks per inch, that is {holds[0]:.3g} to "
@@ -569,9 +548,7 @@ def _buffer(sheet: _Sheet, sector: int, drive: _Drive) -> None:
         drive.put(f"cache.{key}", value, None)
     drive.sources["cache"] = "chosen: as usual in the class; data sheets give the size alone"
     drive.sources["cache.segment_sectors"] = "derived: cache / segments / sector"
-    drive.comments["cache"] = [
-        f"derived: segment_sectors = {sheet.shown('cache')} / {segments} / {sector} B"
-    ]
+    drive.comments["cache"] = [f"derived: segment_sectors = {sheet.shown('cache')} / {segments} / {sector} B"]
 
 
 def _switch(sheet: _Sheet, key: str, otherwise: bool) -> bool:
@@ -599,19 +576,12 @@ def _power(sheet: _Sheet, motion: _Motion, drive: _Drive) -> None:
             raise sheet.refuse("power", "at least as much active as idle")
         seek, wait = motion.average, motion.turn / 2
         access = (watts[1] - idle) * (seek + wait) / (2 * seek + wait)
-        why = (
-            "derived: active - idle over average seek and half a turn; voice_coil = 2 access chosen"
-        )
+        why = "derived: active - idle over average seek and half a turn; voice_coil = 2 access chosen"
         drive.put("power.voice_coil", _watts(2 * access), why)
         drive.put("power.access", _watts(access), why)
-        comments.append(
-            "derived: access = (active - idle)(seek + T/2)/(2 seek + T/2), voice_coil = 2 access "
-            "(chosen)"
-        )
+        comments.append("derived: access = (active - idle)(seek + T/2)/(2 seek + T/2), voice_coil = 2 access (chosen)")
     if "standby" in sheet:
-        drive.put(
-            "power.standby", _watts(sheet.number("standby", "power", "the power in standby")), ""
-        )
+        drive.put("power.standby", _watts(sheet.number("standby", "power", "the power in standby")), "")
     drive.comments["power"] = comments
 
 
@@ -690,14 +660,11 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
         ...                "rate": "175/83 MB/s", "seek": "8.5 ms"})
         >>> drive.spec["geometry"]["capacity_blocks"]
         7814037168
-
     """
     given = _Sheet(sheet)
     drive = _Drive(f"data sheet: {given.text('source', 'as given')}")
     name = given.name()
-    title = (
-        f"{given.given.get('capacity', '')}, {given.given.get('rpm', '')} rpm, from its data sheet"
-    )
+    title = f"{given.given.get('capacity', '')}, {given.given.get('rpm', '')} rpm, from its data sheet"
     drive.spec = {"name": name, "title": given.text("title", title), "description": ""}
     if "year" in given:
         drive.put("year", given.whole("year", 1956, 2100), "")
@@ -717,12 +684,8 @@ def solve(sheet: Mapping[str, Any]) -> DriveFile:
     _order(given, drive)
     spec = drive.described()
     order = list(spec)
-    spec["sources"] = dict(
-        sorted(drive.sources.items(), key=lambda s: order.index(s[0].partition(".")[0]))
-    )
-    drive.comments[""] = [
-        "Made by headstack drives new. [sources] says what is given, derived or chosen."
-    ]
+    spec["sources"] = dict(sorted(drive.sources.items(), key=lambda s: order.index(s[0].partition(".")[0])))
+    drive.comments[""] = ["Made by headstack drives new. [sources] says what is given, derived or chosen."]
     drive.comments["seek"] = ["the curve through one track, the average and the full stroke"]
     _bridge.call("check_drive", json.dumps(spec))
     return DriveFile(spec, drive.comments)

@@ -67,7 +67,6 @@ class Formats:
         by_cylinder: whether a band is a cylinder.
         backwards: whether every other band begins with the last head, and in which zones the first
             one does, (zones,).
-
     """
 
     bands: Ints
@@ -113,7 +112,6 @@ class Depopulation:
         zone_rates: mean rate of long reads in each zone before and after, bytes/s, (zones, 2).
         seconds: one write of all that remains.
         zones: of the host: how many keep their data if the addresses stay, and how many there are.
-
     """
 
     spec: dict[str, Any]
@@ -145,7 +143,7 @@ class Depopulation:
 
 
 def _size(value: str) -> int:
-    return int(_bridge.call("quantity", "size", value))
+    return int(_bridge.quantity("size", value))
 
 
 def _rounded(values: Floats) -> Ints:
@@ -158,7 +156,6 @@ def formats(spec: Mapping[str, Any]) -> Formats:
 
     Raises:
         ConfigError: a kind of drive that is not supported.
-
     """
     _bridge.call("check_depopulation", json.dumps(spec))
     geometry = spec["geometry"]
@@ -166,12 +163,8 @@ def formats(spec: Mapping[str, Any]) -> Formats:
     layout = geometry.get("layout", "cylinder-major")
     sector = _size(geometry.get("sector_size", "512 B"))
     width = np.array([z["last_cylinder"] - z["first_cylinder"] + 1 for z in zones], np.int64)
-    sectors = np.array(
-        [np.broadcast_to(z["sectors_per_track"], surfaces) for z in zones], np.float64
-    )
-    skews = np.array(
-        [[z.get(key, 0) for key in ("track_skew", "cylinder_skew")] for z in zones], np.float64
-    )
+    sectors = np.array([np.broadcast_to(z["sectors_per_track"], surfaces) for z in zones], np.float64)
+    skews = np.array([[z.get(key, 0) for key in ("track_skew", "cylinder_skew")] for z in zones], np.float64)
     if geometry.get("skew_unit", "sectors") == "sectors":
         skews /= sectors.max(axis=1)[:, None]
     per_band = np.minimum(1 if layout in _BY_CYLINDER else geometry["band_cylinders"], width)
@@ -195,9 +188,7 @@ def formats(spec: Mapping[str, Any]) -> Formats:
     )
 
 
-def _adaptive(
-    geometry: Mapping[str, Any], nominal: Floats, per_band: Ints, last: Ints
-) -> tuple[Ints, Ints, Ints]:
+def _adaptive(geometry: Mapping[str, Any], nominal: Floats, per_band: Ints, last: Ints) -> tuple[Ints, Ints, Ints]:
     """Return sectors of a track, tracks of a band and of the last band: (zones, surfaces)."""
     surfaces = geometry["surfaces"]
     if "surface_zones" in geometry:
@@ -232,7 +223,6 @@ def without_head(spec: Mapping[str, Any], head: int) -> dict[str, Any]:
     Raises:
         ConfigError: there is no such head, or it is the only one, or the kind of drive is not
             supported.
-
     """
     return dict(_bridge.call("without_head", json.dumps(spec), head))
 
@@ -242,7 +232,6 @@ def depopulate(spec: Mapping[str, Any], head: int) -> Depopulation:
 
     Raises:
         ConfigError: as `without_head`.
-
     """
     made = without_head(spec, head)
     before, turn = formats(spec), _turn_s(spec)
@@ -266,7 +255,7 @@ def depopulate(spec: Mapping[str, Any], head: int) -> Depopulation:
 
 
 def _turn_s(spec: Mapping[str, Any]) -> float:
-    return 60.0 / float(_bridge.call("quantity", "speed", spec["geometry"]["rotation_speed"]))
+    return 60.0 / _bridge.quantity("speed", spec["geometry"]["rotation_speed"])
 
 
 def extents(tracks: Formats, head: int) -> tuple[Ints, Ints]:
@@ -292,9 +281,7 @@ def extents(tracks: Formats, head: int) -> tuple[Ints, Ints]:
     return np.concatenate(starts), np.concatenate(lengths)
 
 
-def zones_kept(
-    spec: Mapping[str, Any], head: int, tracks: Formats, capacity_bytes: int
-) -> tuple[int, int]:
+def zones_kept(spec: Mapping[str, Any], head: int, tracks: Formats, capacity_bytes: int) -> tuple[int, int]:
     """Return how many zones of the host have no block on a head, and how many there are.
 
     The size of a zone is that of the mapping ``zoned``, else 256 MiB.
@@ -315,11 +302,9 @@ def text(found: Depopulation) -> list[str]:
     """Return the lines that `headstack drives depopulate` prints."""
     (before, after), (kept, of) = found.capacity_bytes, found.zones
     lines = [
-        f"capacity {before / 1e12:.3f} TB, without head {found.head} {after / 1e12:.3f} TB "
-        f"({after / before - 1:+.2%})",
+        f"capacity {before / 1e12:.3f} TB, without head {found.head} {after / 1e12:.3f} TB ({after / before - 1:+.2%})",
         f"one write of the whole medium: {found.seconds / 3600:.1f} h; all data are lost",
-        f"with zones whose addresses stay: {kept:,} of {of:,} keep their data, "
-        f"{of - kept:,} go offline",
+        f"with zones whose addresses stay: {kept:,} of {of:,} keep their data, {of - kept:,} go offline",
         "",
         "zone   GB before    after   MB/s before    after",
     ]

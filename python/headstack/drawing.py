@@ -15,15 +15,7 @@ from headstack.errors import HeadstackError, printable
 #: Names of the properties of every JavaScript object: a scale that looks up such a label finds
 #: them.
 _TAKEN = frozenset(
-    {
-        "constructor",
-        "hasOwnProperty",
-        "isPrototypeOf",
-        "propertyIsEnumerable",
-        "toLocaleString",
-        "toString",
-        "valueOf",
-    }
+    {"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}
 )
 
 _SMALL = """
@@ -38,7 +30,6 @@ def check_memory() -> None:
 
     Raises:
         HeadstackError: the limit is too low for the drawing library.
-
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
@@ -57,7 +48,6 @@ def label(text: str) -> str:
     Example:
         >>> label("one\u2028two"), label("constructor") == "constructor"
         ('one\\u{2028}two', False)
-
     """
     text = printable(text)
     taken = text in _TAKEN or text.startswith("__")

@@ -38,7 +38,6 @@ def find(name: str | os.PathLike[str], base_dir: str | Path = ".") -> Path:
 
     Raises:
         ConfigError: there is no such drive; the message lists the known ones.
-
     """
     path = Path(base_dir) / name
     by_path = isinstance(name, os.PathLike) or os.sep in name
@@ -58,18 +57,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file is missing or invalid; the message names file and line.
-
     """
     document: dict[str, Any] = _bridge.call("read_toml", str(path))
     return document
 
 
-def load(
-    name: str | os.PathLike[str],
-    base_dir: str | Path = ".",
-    *,
-    sources_anywhere: bool = False,
-) -> "Drive":
+def load(name: str | os.PathLike[str], base_dir: str | Path = ".", *, sources_anywhere: bool = False) -> "Drive":
     """Return a drive's description as in its file; DiskSim files are imported.
 
     Quantities are text with their unit, as in the file; defaults are not filled in.
@@ -86,7 +79,6 @@ def load(
         >>> from headstack import drives
         >>> all(isinstance(drives.load(n), dict) for n in drives.names())
         True
-
     """
     path = find(name, base_dir)
     if path.suffix in DISKSIM_SUFFIXES:
@@ -106,7 +98,6 @@ def described(spec: Mapping[str, Any], where: object) -> dict[str, Any]:
 
     Raises:
         ConfigError: the description cannot be used; the message begins with `where`.
-
     """
     import json
 
@@ -122,7 +113,6 @@ def row(name: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: there is no such drive, or its file cannot be used.
-
     """
     spec = load(name)
     info = described(spec, find(name))
@@ -141,9 +131,7 @@ def row(name: str) -> dict[str, Any]:
         "power_w": {k: info["power_w"][k] for k in ("idle", "seek", "standby")},
         "power_is_default": "power" in not_given(info),
         "cost_usd": cost,
-        "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"])
-        if cost
-        else None,
+        "cost_kind": PRICE_KINDS.get(spec["cost"]["model"], spec["cost"]["model"]) if cost else None,
     }
 
 
@@ -159,7 +147,6 @@ def rows() -> list[dict[str, Any]]:
     Example:
         >>> [d["n_actuators"] for d in rows() if d["name"] == "exos-2x14"]
         [2]
-
     """
     found: list[dict[str, Any]] = []
     for name in names():
@@ -180,7 +167,6 @@ def overview() -> "pd.DataFrame":
         >>> frame = overview().set_index("name")
         >>> int(frame.loc["exos-2x14", "n_actuators"])
         2
-
     """
     import pandas as pd
 
@@ -211,7 +197,6 @@ def not_given(drive: Mapping[str, Any]) -> dict[str, list[str]]:
     Example:
         >>> not_given({"unsaid": [{"part": "power", "key": "power.access", "taken": "3.07 W"}]})
         {'power': ['power.access']}
-
     """
     found: dict[str, list[str]] = {}
     for one in drive.get("unsaid") or ():
@@ -235,7 +220,6 @@ def from_datasheet(name: str, **sheet: Any) -> "Drive":
         ...                        rate="175/83 MB/s", seek="8.5 ms")
         >>> drive["geometry"]["surfaces"]
         10
-
     """
     from headstack import datasheet
 
@@ -248,7 +232,6 @@ def source_of(sources: Mapping[str, str], key: str) -> str:
     Example:
         >>> source_of({"seek": "data sheet", "seek.full": "chosen"}, "seek.average")
         'data sheet'
-
     """
     parts = key.split(".")
     for n in range(len(parts), 0, -1):

@@ -5,7 +5,6 @@ Example:
     >>> with headstack.emulate("barracuda-es-750") as disk:
     ...     disk.uri.startswith("nbd+unix:///?socket=")
     True
-
 """
 
 import json
@@ -64,7 +63,6 @@ class Device:
         name: its name at the server; the first one is also the default.
         description: the drive or the system, and the device's number if there are several.
         size_bytes: its size.
-
     """
 
     name: str
@@ -81,7 +79,6 @@ class Emulation:
         urls: what initiators of iSCSI are given, for each device, such as
             ``iscsi://127.0.0.1:3260/iqn.2026-11.org.headstack:exos-x18/0``.
         devices: what it serves.
-
     """
 
     def __init__(self, core: Any, folder: _Folder | None, is_encrypted: bool) -> None:
@@ -142,7 +139,6 @@ class Emulation:
             >>> import headstack
             >>> with headstack.emulate("exos-x18", speed=0) as disk:
             ...     disk.change(layer="fault", slow={"ratio": 0.01, "by": "300 ms"})
-
         """
         self._core.change(json.dumps({"at": "0 s", **change}))
 
@@ -152,7 +148,6 @@ class Emulation:
         Returns:
             Of the sectors that were written and not yet on the medium, how many kept the new data,
             and how many lost them.
-
         """
         kept, lost = self._core.lose_power()
         return kept, lost
@@ -185,8 +180,7 @@ class Emulation:
         client_tls = " -enable-tls -cacertfile DIR/ca-cert.pem" if tls else ""
         return [
             f"nbdinfo {uri}",
-            f"fio --name=r --ioengine=nbd --uri={uri} --rw=randread --bs=4k --iodepth=32 "
-            "--time_based --runtime=10",
+            f"fio --name=r --ioengine=nbd --uri={uri} --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10",
             f"qemu-system-x86_64 ... {qemu_tls}-blockdev "
             f"driver=nbd,node-name=d,{self._qemu()}{tls} -device ide-hd,drive=d",
             f"nbd-client {self._nbd_client()} /dev/nbd0{client_tls}",
@@ -234,10 +228,7 @@ class Emulation:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
         self.stop()
@@ -279,7 +270,6 @@ def emulate(
     Raises:
         ConfigError: a drive, experiment or argument that does not fit, with what is needed.
         HeadstackError: the address or a file cannot be used; the installation has no servers.
-
     """
     _bridge.need_live("emulate")
     folder = None

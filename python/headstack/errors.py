@@ -58,21 +58,17 @@ def printable(text: str) -> str:
     Example:
         >>> print(printable("one\x1b[2J"))
         one\u{1b}[2J
-
     """
     return _STEERING.sub(lambda m: _SHORT.get(m[0], f"\\u{{{ord(m[0]):x}}}"), text)
 
 
-def guarded(
-    function: Callable[..., Any], panic: type[BaseException], message: Callable[[], str]
-) -> Callable[..., Any]:
+def guarded(function: Callable[..., Any], panic: type[BaseException], message: Callable[[], str]) -> Callable[..., Any]:
     """Return a function of the core that raises `HeadstackError` where the core fails inside.
 
     Args:
         function: the function.
         panic: the class of such a failure, which is no `Exception`.
         message: returns the message for it.
-
     """
 
     @functools.wraps(function)

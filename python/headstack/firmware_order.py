@@ -55,14 +55,8 @@ def random_reads_per_s(spec: Mapping[str, Any], ageing: float) -> float:
         "rate": "1000/s",
         "footprint": f"{spec['geometry']['capacity_blocks'] * 512 // size * size} B",
     }
-    workload: Workload = {
-        "synthetic": synthetic,
-        "arrivals": {"closed": {"outstanding": DEPTH}},
-        "warm_up": _BEFORE,
-    }
-    result = api.run(
-        workload=workload, systems=[{"name": "trial", "drive": drive}], log_requests=False
-    )
+    workload: Workload = {"synthetic": synthetic, "arrivals": {"closed": {"outstanding": DEPTH}}, "warm_up": _BEFORE}
+    result = api.run(workload=workload, systems=[{"name": "trial", "drive": drive}], log_requests=False)
     return float(result.document["systems"][0]["throughput_iops"])
 
 
@@ -75,7 +69,6 @@ def fitted_ageing(spec: Mapping[str, Any], reads_per_s: float) -> float | tuple[
 
     Returns:
         The ageing; or the least and the most reads per second, if no ageing gives as many.
-
     """
     low, high = 0.0, MOST
     most, least = random_reads_per_s(spec, low), random_reads_per_s(spec, high)

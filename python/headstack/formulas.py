@@ -42,9 +42,7 @@ Numbers = npt.ArrayLike
 Array = npt.NDArray[np.float64]
 
 
-def _number(
-    name: str, value: Numbers, low: float = 0.0, *, above: bool = False, below: float = np.inf
-) -> Array:
+def _number(name: str, value: Numbers, low: float = 0.0, *, above: bool = False, below: float = np.inf) -> Array:
     """Return a value as an array; `above` excludes `low` itself, `below` is always excluded."""
     try:
         found = np.asarray(value, dtype=np.float64)
@@ -80,7 +78,6 @@ def rotation_time_s(rotation_rpm: Numbers) -> Array:
     Example:
         >>> round(float(rotation_time_s(6000)), 6)
         0.01
-
     """
     return 60.0 / _positive("rotation_rpm", rotation_rpm)
 
@@ -96,11 +93,7 @@ def transfer_time_s(size_bytes: Numbers, rate_bytes_per_s: Numbers) -> Array:
 
 
 def access_time_s(
-    overhead_s: Numbers,
-    seek_s: Numbers,
-    rotation_rpm: Numbers,
-    size_bytes: Numbers,
-    media_rate_bytes_per_s: Numbers,
+    overhead_s: Numbers, seek_s: Numbers, rotation_rpm: Numbers, size_bytes: Numbers, media_rate_bytes_per_s: Numbers
 ) -> Array:
     """Return the mean time of a request served from the medium (article: "How it adds up").
 
@@ -113,16 +106,13 @@ def access_time_s(
         >>> rate = media_rate_bytes_per_s(111, 5400)
         >>> round(1e3 * float(access_time_s(0.5e-3, 10e-3, 5400, 4 * KB, rate)), 1)
         16.9
-
     """
     transfer = transfer_time_s(size_bytes, media_rate_bytes_per_s)
     positioning = _number("seek_s", seek_s) + mean_latency_s(rotation_rpm)
     return _number("overhead_s", overhead_s) + positioning + transfer
 
 
-def buffer_hit_time_s(
-    overhead_s: Numbers, size_bytes: Numbers, interface_rate_bytes_per_s: Numbers
-) -> Array:
+def buffer_hit_time_s(overhead_s: Numbers, size_bytes: Numbers, interface_rate_bytes_per_s: Numbers) -> Array:
     """Return the time of a request served from the buffer (article: "Caching")."""
     transfer = transfer_time_s(size_bytes, interface_rate_bytes_per_s)
     return _number("overhead_s", overhead_s) + transfer
@@ -137,9 +127,7 @@ def media_rate_bytes_per_s(track_sectors: Numbers, rotation_rpm: Numbers) -> Arr
     return track_bytes / rotation_time_s(rotation_rpm)
 
 
-def density_rate_bytes_per_s(
-    radius_in: Numbers, bits_per_inch: Numbers, rotation_rpm: Numbers
-) -> Array:
+def density_rate_bytes_per_s(radius_in: Numbers, bits_per_inch: Numbers, rotation_rpm: Numbers) -> Array:
     """Return the media rate from linear density: 2 pi radius x bpi x turns per second.
 
     Article: "Higher media data rate". Raw bits, the format's overhead included.
@@ -179,9 +167,7 @@ def rate_gain_ratio(
 # Switches (article: "Fewer head switches", "Lower sustained data rate").
 
 
-def switches_per_request(
-    request_sectors: Numbers, track_sectors: Numbers, alignment_sectors: Numbers = 1
-) -> Array:
+def switches_per_request(request_sectors: Numbers, track_sectors: Numbers, alignment_sectors: Numbers = 1) -> Array:
     """Return the mean number of track boundaries in a request.
 
     Starts are uniform over the multiples of `alignment_sectors`. If every sector is equally likely,
@@ -195,7 +181,6 @@ def switches_per_request(
     Example:
         >>> float(switches_per_request(8, 160)), float(switches_per_request(8, 160, 8))
         (0.04375, 0.0)
-
     """
     n = _whole("request_sectors", request_sectors)
     s = _whole("track_sectors", track_sectors)
@@ -212,10 +197,7 @@ def mean_switch_s(heads: Numbers, track_switch_s: Numbers, cylinder_switch_s: Nu
 
 
 def switch_time_s(
-    request_sectors: Numbers,
-    track_sectors: Numbers,
-    switch_s: Numbers,
-    alignment_sectors: Numbers = 1,
+    request_sectors: Numbers, track_sectors: Numbers, switch_s: Numbers, alignment_sectors: Numbers = 1
 ) -> Array:
     """Return the mean time that a request spends in switches (article: "Fewer head switches").
 
@@ -226,9 +208,7 @@ def switch_time_s(
     return switches * _number("switch_s", switch_s)
 
 
-def sustained_ratio(
-    heads: Numbers, rotation_s: Numbers, track_switch_s: Numbers, cylinder_switch_s: Numbers
-) -> Array:
+def sustained_ratio(heads: Numbers, rotation_s: Numbers, track_switch_s: Numbers, cylinder_switch_s: Numbers) -> Array:
     """Return sustained over media data rate (article: "Lower sustained data rate", figure 5).
 
     It tends to R/(R + track switch) for many heads.
@@ -236,7 +216,6 @@ def sustained_ratio(
     Example:
         >>> round(float(sustained_ratio(1, 10e-3, 2e-3, 4e-3)), 4)
         0.7143
-
     """
     turn = _positive("rotation_s", rotation_s)
     return turn / (turn + mean_switch_s(heads, track_switch_s, cylinder_switch_s))
@@ -246,11 +225,7 @@ def sustained_ratio(
 
 
 def seek_time_s(
-    distance_in: Numbers,
-    tracks_per_inch: Numbers,
-    base_s: float,
-    travel_s: float,
-    settle_s: float,
+    distance_in: Numbers, tracks_per_inch: Numbers, base_s: float, travel_s: float, settle_s: float
 ) -> Array:
     """Return A + B sqrt(distance) + C log(tpi), and zero at zero.
 
@@ -263,7 +238,6 @@ def seek_time_s(
         base_s: A; may be negative, because the settling is added to it.
         travel_s: B, over one inch.
         settle_s: C, for each factor of e in track density.
-
     """
     way = _number("distance_in", distance_in)
     density = _positive("tracks_per_inch", tracks_per_inch)
@@ -280,7 +254,6 @@ def mean_seek_time_s(displacement_cylinders: Numbers, table_s: Numbers) -> Array
     Args:
         displacement_cylinders: real numbers.
         table_s: seek time of 0, 1, 2, ... cylinders; the first is zero.
-
     """
     table = _number("table_s", table_s)
     if table.ndim != 1 or len(table) < 2 or table[0] != 0:
@@ -300,15 +273,12 @@ def no_seek_probability(window_cylinders: Numbers, *, aligned: bool = True) -> A
 
         >>> round(float(no_seek_probability(16 * MB / (480 * KB))), 2)
         0.03
-
     """
     n = _number("window_cylinders", window_cylinders, 1.0)
     return 1 / n if aligned else 1 / n - 1 / (3 * n**2)
 
 
-def log_uniform_seek_probability(
-    shortest_bytes: Numbers, longest_bytes: Numbers, cylinder_bytes: Numbers
-) -> Array:
+def log_uniform_seek_probability(shortest_bytes: Numbers, longest_bytes: Numbers, cylinder_bytes: Numbers) -> Array:
     """Return the probability of a seek for log-uniform displacements. Derived here.
 
     With a, b the displacements and c the cylinder, a <= c <= b: (ln(b/c) + 1 - a/c)/ln(b/a). Making
@@ -319,11 +289,7 @@ def log_uniform_seek_probability(
 
 
 def log_uniform_seek_time_s(
-    shortest_bytes: Numbers,
-    longest_bytes: Numbers,
-    cylinder_bytes: Numbers,
-    base_s: float,
-    travel_s: float,
+    shortest_bytes: Numbers, longest_bytes: Numbers, cylinder_bytes: Numbers, base_s: float, travel_s: float
 ) -> Array:
     """Return the mean time per request of those seeks, for A + B sqrt(cylinders). Derived here.
 
@@ -347,9 +313,7 @@ def _log_uniform(a: Numbers, b: Numbers, c: Numbers) -> tuple[Array, Array, Arra
     return shortest, longest, cylinder
 
 
-def seek_time_factor(
-    seek_count_factor: Numbers, travel_share: Numbers, cylinder_factor: Numbers
-) -> Array:
+def seek_time_factor(seek_count_factor: Numbers, travel_share: Numbers, cylinder_factor: Numbers) -> Array:
     """Return the factor of the total seek time when cylinders grow. Derived here.
 
     For any workload, if the seek time is A + B sqrt(cylinders) and the share of B was f: (1 - f) x
@@ -360,9 +324,7 @@ def seek_time_factor(
     return (1 - f) * _number("seek_count_factor", seek_count_factor) + f / np.sqrt(k)
 
 
-def travel_share(
-    seek_count_factor: Numbers, time_factor: Numbers, cylinder_factor: Numbers
-) -> Array:
+def travel_share(seek_count_factor: Numbers, time_factor: Numbers, cylinder_factor: Numbers) -> Array:
     """Return the share of travel in the seek time, for `seek_time_factor`. Derived here."""
     n = _number("seek_count_factor", seek_count_factor)
     root = 1 / np.sqrt(_positive("cylinder_factor", cylinder_factor))
@@ -381,7 +343,6 @@ def break_even_cylinders(tpi_factor: Numbers, travel_s: Numbers, settle_s: Numbe
         tpi_factor: y, above 1.
         travel_s: B, over one cylinder before the change.
         settle_s: C.
-
     """
     y = _number("tpi_factor", tpi_factor, 1.0, above=True)
     c, b = _number("settle_s", settle_s), _positive("travel_s", travel_s)
@@ -432,7 +393,6 @@ def no_id_sectors(track_sectors: Numbers, id_share_ratio: Numbers) -> Array:
     Args:
         track_sectors: sectors with ID fields.
         id_share_ratio: share of the track in ID fields and their gaps, below 1.
-
     """
     share = _number("id_share_ratio", id_share_ratio, below=1.0)
     return _number("track_sectors", track_sectors) / (1 - share)
@@ -454,7 +414,6 @@ def cluster_sectors(capacity_mib: Numbers) -> Array:
     Example:
         >>> cluster_sectors([256, 511, 512, 1023]).tolist()
         [16.0, 16.0, 32.0, 32.0]
-
     """
     mib = _number("capacity_mib", capacity_mib, above=True, below=FAT16_MIB)
     fewest = mib * 2**20 / SECTOR_BYTES / FAT16_CLUSTERS
@@ -474,7 +433,6 @@ def fat_sectors(file_sectors: Numbers, cluster: Numbers, *, aligned: bool = True
         file_sectors: the file, at least one sector.
         cluster: sectors in a cluster.
         aligned: whether the chain starts with a FAT sector.
-
     """
     k = np.ceil(_whole("file_sectors", file_sectors) / _whole("cluster", cluster))
     return np.ceil(k / FAT_ENTRIES) if aligned else 1 + (k - 1) / FAT_ENTRIES
@@ -496,7 +454,6 @@ def access_density_per_s_per_tb(capacity: Numbers, seek_s: Numbers, rotation_rpm
         capacity: in bytes.
         seek_s: mean seek time.
         rotation_rpm: speed.
-
     """
     access = _number("seek_s", seek_s) + mean_latency_s(rotation_rpm)
     return 1 / access / (_positive("capacity", capacity) / 1e12)

@@ -111,7 +111,6 @@ class Tables(Generic[Frame]):
 
         Raises:
             ConfigError: the run logged no requests.
-
         """
         return self._from_arrow(self.arrow)
 
@@ -121,7 +120,6 @@ class Tables(Generic[Frame]):
 
         Raises:
             ConfigError: the run logged no requests.
-
         """
         import pyarrow.parquet as pq
 
@@ -139,7 +137,6 @@ class Tables(Generic[Frame]):
 
         Raises:
             ConfigError: no system has a time series.
-
         """
         import pyarrow as pa
 
@@ -185,14 +182,11 @@ class _Polars(Tables["pl.DataFrame"]):
         return pl.DataFrame(table)
 
 
-def tables(
-    library: str, systems: Sequence[Mapping[str, Any]], out: Path | None = None
-) -> Tables[Any]:
+def tables(library: str, systems: Sequence[Mapping[str, Any]], out: Path | None = None) -> Tables[Any]:
     """Return the tables of systems as DataFrames of `library`, ``pandas`` or ``polars``.
 
     Raises:
         ConfigError: another library, or one that is not installed.
-
     """
     import importlib.util
 
@@ -202,9 +196,7 @@ def tables(
     if library not in kinds:
         raise ConfigError(need_one_of("to", str(library), kinds))
     if importlib.util.find_spec(library) is None:
-        raise ConfigError(
-            f"to: got {library}, which is not installed, need it: pip install headstack[{library}]"
-        )
+        raise ConfigError(f"to: got {library}, which is not installed, need it: pip install headstack[{library}]")
     return kinds[library](systems, out)
 
 
@@ -213,7 +205,6 @@ def scan(systems: Sequence[Mapping[str, Any]], out: Path | None) -> "pl.LazyFram
 
     Raises:
         ConfigError: the run logged no requests, or Polars is not installed.
-
     """
     try:
         import polars as pl
@@ -232,22 +223,15 @@ def scan(systems: Sequence[Mapping[str, Any]], out: Path | None) -> "pl.LazyFram
     )
 
 
-def request_logs(
-    systems: Sequence[Mapping[str, Any]], out: Path | None
-) -> list[tuple[Mapping[str, Any], Path]]:
+def request_logs(systems: Sequence[Mapping[str, Any]], out: Path | None) -> list[tuple[Mapping[str, Any], Path]]:
     """Return each system with the Parquet file of its requests.
 
     Raises:
         ConfigError: the run logged no requests.
-
     """
-    files = [
-        (s, out / s["requests_file"]) for s in systems if out is not None and s.get("requests_file")
-    ]
+    files = [(s, out / s["requests_file"]) for s in systems if out is not None and s.get("requests_file")]
     if not files:
-        raise ConfigError(
-            "requests: got none logged, need a run with --requests (in Python log_requests=True)"
-        )
+        raise ConfigError("requests: got none logged, need a run with --requests (in Python log_requests=True)")
     for _, path in files:
         if not path.is_file():
             raise ConfigError(f"{path}: got no such file, need the requests of this run")
@@ -277,7 +261,6 @@ def flat(system: Mapping[str, Any]) -> dict[str, Any]:
         {'read_n_requests': 3, 'read_response_time_p99_s': 0.02}
         >>> flat({"counters": {"n_moved_blocks": 5}})
         {'n_moved_blocks': 5}
-
     """
     row: dict[str, Any] = {}
     for key, value in system.items():

@@ -15,7 +15,6 @@ Example:
     False
     >>> [bound.shown(bound.value(system)) for bound in goal]
     ['15.00 ms', '13.00 W']
-
 """
 
 import math
@@ -24,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headstack.errors import ConfigError
-from headstack.replications import interval_of
+from headstack.paired import interval
 from headstack.suggest import need_one_of
 
 #: Measures of the response time: the key in results.
@@ -130,7 +129,6 @@ def parse(text: object, where: str = "goal") -> Goal:
 
     Raises:
         ConfigError: it is no goal.
-
     """
     if isinstance(text, Goal):
         return text
@@ -203,7 +201,7 @@ def _kept(bound: Bound, seeds: Sequence[Mapping[str, Any]]) -> bool | None:
     known = [value for one in seeds if (value := bound.value(one)) is not None]
     if len(known) < len(seeds):
         return None
-    middle, half = interval_of(known)
+    middle, half = interval(known, 0.0)
     ends = {bound.kept(middle - half), bound.kept(middle + half)}
     if bound.measure in TIMES:
         late = {not one.get("overloaded") for one in seeds}
@@ -226,12 +224,7 @@ class Headroom(NamedTuple):
 MOST, LEAST = 64.0, 1 / 64.0
 
 
-def headroom(
-    meets: Callable[[float], bool],
-    *,
-    at_one: bool | None = None,
-    precision: float = 0.02,
-) -> Headroom:
+def headroom(meets: Callable[[float], bool], *, at_one: bool | None = None, precision: float = 0.02) -> Headroom:
     """Return at which load a goal stops to be met, by bisection of the load.
 
     First the load is doubled or halved until the answer changes, then bisected in equal ratios. If
@@ -246,7 +239,6 @@ def headroom(
         >>> found = headroom(lambda load: load < 3)
         >>> found.meets < 3 <= found.misses < found.meets * 1.02
         True
-
     """
     runs = 0
 

@@ -13,9 +13,7 @@ from headstack.errors import ConfigError
 Runs = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-def check_goal(
-    file: str | None, text: str | None, overrides: Mapping[str, Any], *, needed: bool
-) -> None:
+def check_goal(file: str | None, text: str | None, overrides: Mapping[str, Any], *, needed: bool) -> None:
     """Refuse a goal that cannot be read before the run, not after it.
 
     A file that is not TOML is left to the run, which says what is wrong with it.
@@ -28,7 +26,6 @@ def check_goal(
 
     Raises:
         ConfigError: the goal is none, or there is none and one is needed.
-
     """
     given: Any = None
     try:
@@ -65,7 +62,6 @@ def add_headroom(document: dict[str, Any], run: Runs, overrides: Mapping[str, An
 
     Raises:
         ConfigError: there is no goal, or no workload has a load that can be scaled.
-
     """
     goal = goals.of(document)
     if goal is None:
@@ -73,8 +69,7 @@ def add_headroom(document: dict[str, Any], run: Runs, overrides: Mapping[str, An
     workloads = document["experiment"]["workload"]
     if all(map(is_closed, workloads)):
         raise ConfigError(
-            "headroom: got closed workloads, need open arrivals: the load of a closed loop follows "
-            "from the system"
+            "headroom: got closed workloads, need open arrivals: the load of a closed loop follows from the system"
         )
     for i, system in enumerate(document["systems"]):
         workload = workloads[i % len(workloads)]

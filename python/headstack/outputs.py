@@ -49,7 +49,6 @@ def _locked(folder: Path, *, wait: bool = True, shared: bool = False) -> Iterato
 
     Raises:
         BlockingIOError: another process has it, and `wait` is false.
-
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
@@ -81,22 +80,34 @@ def _files(folder: Path) -> list[str]:
     return sorted(f.relative_to(folder).as_posix() for f in found)
 
 
+def read_json(path: Path, need: str, *, check: bool = False, optional: bool = False) -> Any:
+    """Return the document of a file; None if it is `optional` and absent.
+
+    Raises:
+        ConfigError: it cannot be read or is not JSON; the message ends with `need`. With `check`
+            also if it differs from its entry in the folder's manifest (`checked`).
+    """
+    try:
+        with checked(path.parent, path.name) if check else contextlib.nullcontext():
+            return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as e:
+        if optional and isinstance(e, FileNotFoundError):
+            return None
+        raise ConfigError(f"{path}: got {reason_of(e)}, need {need}") from None
+    except (ValueError, RecursionError) as e:
+        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
+
+
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Return the manifest of a folder; None if there is none.
 
     Raises:
         ConfigError: it cannot be used.
-
     """
     path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    manifest = read_json(path, "a manifest of headstack", optional=True)
+    if manifest is None and not path.exists():
         return None
-    except OSError as e:
-        raise ConfigError(f"{path}: got {reason_of(e)}, need a manifest of headstack") from None
-    except (ValueError, RecursionError) as e:
-        raise ConfigError(f"{path}: got {not_json(e)}, need a manifest of headstack") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, list) or not all(_is_entry(f) for f in files):
         raise ConfigError(f'{path}: got no list "files", need a manifest of headstack')
@@ -183,7 +194,6 @@ def settle(folder: Path) -> None:
 
     Raises:
         ConfigError: the folder cannot be written to.
-
     """
     ready = folder / _READY
     if not ready.is_dir():
@@ -205,7 +215,6 @@ def reading(folder: Path) -> Iterator[None]:
 
     Raises:
         ConfigError: a move cannot be completed.
-
     """
     while True:
         settle(folder)
@@ -238,7 +247,6 @@ def _refuse_second(folder: Path, running: Iterable[Path]) -> None:
 
     Raises:
         ConfigError: one does.
-
     """
     for part in running:
         if part.name.startswith(_SET):
@@ -254,7 +262,6 @@ def _refuse_earlier(folder: Path) -> None:
 
     Raises:
         ConfigError: the folder has some.
-
     """
     manifest = read_manifest(folder)
     if not _named(manifest) and not (folder / RESULTS_FILE).exists():
@@ -268,11 +275,7 @@ def _refuse_earlier(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _part(
-    folder: Path,
-    *,
-    directory: bool,
-    whole_set: bool = False,
-    first: Callable[[], None] = lambda: None,
+    folder: Path, *, directory: bool, whole_set: bool = False, first: Callable[[], None] = lambda: None
 ) -> Iterator[Path]:
     """Yield a file or folder to write to, locked while it is in use; it is removed afterwards.
 
@@ -281,7 +284,6 @@ def _part(
         directory: whether it is a folder.
         whole_set: whether it replaces all files; only one process may do that.
         first: called before, while nobody else can change the folder.
-
     """
     with contextlib.ExitStack() as stack:
         with _locked(folder):
@@ -356,7 +358,6 @@ class Written:
         path: folder where they are written.
         folder: folder where they will be.
         run_id: their run, or None.
-
     """
 
     path: Path
@@ -366,10 +367,7 @@ class Written:
 
 @contextlib.contextmanager
 def replacing(
-    folder: Path,
-    own: Callable[[str], bool] | None = None,
-    *,
-    keep_earlier: bool = False,
+    folder: Path, own: Callable[[str], bool] | None = None, *, keep_earlier: bool = False
 ) -> Iterator[Written]:
     """Write a new set of files into a folder and remove those that only the old manifest lists.
 
@@ -386,7 +384,6 @@ def replacing(
         ConfigError: the folder's manifest cannot be used, another process is writing a set, or
             there are earlier results that are to be kept.
         OSError: a file cannot be written; it is named by its place in `folder`.
-
     """
     with _aside(folder, whole_set=own is None, keep_earlier=keep_earlier) as part:
         written = Written(part, folder, None)
@@ -407,7 +404,6 @@ def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
         ConfigError: the folder's manifest is of another run and lists one of the files, or it
             cannot be used.
         OSError: a file cannot be written; it is named by its place in `folder`.
-
     """
     with _aside(folder) as part:
         written = Written(part, folder, run_id)
@@ -423,16 +419,11 @@ def adding(folder: Path, run_id: str | None = None) -> Iterator[Written]:
             _publish(part, folder)
 
 
-def _check_foreign(
-    folder: Path, manifest: Mapping[str, Any] | None, new: list[dict[str, Any]]
-) -> None:
+def _check_foreign(folder: Path, manifest: Mapping[str, Any] | None, new: list[dict[str, Any]]) -> None:
     """Refuse to replace single files in the set of another run."""
     foreign = sorted(_named(manifest).keys() & _named({"files": new}).keys())
     if foreign:
-        raise ConfigError(
-            f"{folder / foreign[0]}: got a file of another run's results, need another name or "
-            "folder"
-        )
+        raise ConfigError(f"{folder / foreign[0]}: got a file of another run's results, need another name or folder")
 
 
 #: Sources of the figures in a folder that belong to no run.
@@ -446,7 +437,6 @@ def figures_of(source: Path, folder: Path) -> Iterator[Written]:
     Raises:
         ConfigError: one of the names is a figure of another source, or of a run.
         OSError: a file cannot be written; it is named by its place in `folder`.
-
     """
     whole = str(source.absolute())
     with _aside(folder) as part:
@@ -459,8 +449,7 @@ def figures_of(source: Path, folder: Path) -> Iterator[Written]:
                 other = sources.get(name, whole)
                 if other != whole and (folder / name).exists():
                     raise ConfigError(
-                        f"{folder / name}: got a figure of {other}, need another folder for those "
-                        f"of {whole}"
+                        f"{folder / name}: got a figure of {other}, need another folder for those of {whole}"
                     )
             sources |= dict.fromkeys(names, whole)
             text = json.dumps(sources, indent=2, sort_keys=True) + "\n"
@@ -487,7 +476,6 @@ def whole_file(target: Path) -> Iterator[Path]:
 
     Raises:
         OSError: the file cannot be written; it is named `target`.
-
     """
     if target.exists() and not target.is_file():
         with _told_of(target, target):
@@ -517,7 +505,6 @@ def checked(folder: Path, document: str = RESULTS_FILE) -> Iterator[None]:
 
     Raises:
         ConfigError: a file differs from its entry in the manifest.
-
     """
     with reading(folder):
         for name, entry in _named(read_manifest(folder)).items():
@@ -538,7 +525,4 @@ def _check_entry(path: Path, entry: Mapping[str, Any]) -> None:
         got, need = "other bytes", "those"
     else:
         return
-    raise ConfigError(
-        f"{path}: got {got}, need {need} that {MANIFEST} names: it was changed, or is of "
-        "another run"
-    )
+    raise ConfigError(f"{path}: got {got}, need {need} that {MANIFEST} names: it was changed, or is of another run")

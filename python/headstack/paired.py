@@ -4,30 +4,33 @@ Systems that were simulated with the same seeds differ less between each other t
 So what is compared is the difference within each seed.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import mean, stdev
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half of its 95 % confidence interval; half of one value is not a number.
+def interval(values: Sequence[float], alone: float = math.nan) -> tuple[float, float]:
+    """Return the mean and half of its 95 % confidence interval; `alone` is that of one value.
 
     Example:
         >>> middle, half = interval([1.0, 2.0, 3.0])
         >>> middle, round(half, 3)
         (2.0, 2.484)
-
     """
-    # `scipy.stats` has the same function, but takes a second to import.
-    from scipy.special import stdtrit
-
     n = len(values)
-    half = float(stdtrit(n - 1, 0.975)) * stdev(values) / n**0.5 if n > 1 else float("nan")
+    half = student(n - 1) * stdev(values) / n**0.5 if n > 1 else alone
     return float(mean(values)), half
 
 
-def known(
-    before: Iterable[float | None], after: Iterable[float | None]
-) -> tuple[list[float], list[float]]:
+def student(freedom: int) -> float:
+    """Return the 97.5 % quantile of Student's distribution with these degrees of freedom."""
+    # `scipy.stats` has the same function, but takes a second to import.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.975))
+
+
+def known(before: Iterable[float | None], after: Iterable[float | None]) -> tuple[list[float], list[float]]:
     """Return the values of the pairs of which both are known."""
     pairs = [(a, b) for a, b in zip(before, after, strict=True) if a is not None and b is not None]
     return [a for a, _ in pairs], [b for _, b in pairs]
@@ -38,6 +41,5 @@ def difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, 
 
     Raises:
         ValueError: the two are not of one length.
-
     """
     return interval([b - a for a, b in zip(before, after, strict=True)])

@@ -18,7 +18,6 @@ def output_directory(path: str | os.PathLike[str], where: str) -> Path:
 
     Raises:
         ConfigError: it cannot be created or written to.
-
     """
     import tempfile
 

@@ -26,7 +26,6 @@ class Axis:
         labels: what stands at the positions 0, 1, ... instead of numbers.
         format: how numbers are written, in d3's notation.
         bare: whether the axis has neither ticks nor labels.
-
     """
 
     column: str = ""
@@ -66,7 +65,6 @@ class Layer:
         dy: how far texts are below their place, in pixels.
         dx: how far to the right.
         align: ``left``, ``center`` or ``right``: the end of a text that is at its place.
-
     """
 
     mark: str
@@ -110,7 +108,6 @@ class Picture:
         down: whether panels or pictures are below each other.
         width: width of a panel in pixels.
         height: its height.
-
     """
 
     name: str

@@ -36,15 +36,11 @@ def plain(value: object, key: str = "", level: int = 0) -> Any:
         >>> from pathlib import Path
         >>> plain({"drive": Path("a.toml"), "count": 2})
         {'drive': 'a.toml', 'count': 2}
-
     """
     if level > _MOST_LEVELS:
         raise ConfigError(f"{_cut(key)}: got more levels, need at most {_MOST_LEVELS}")
     if isinstance(value, Mapping):
-        return {
-            _name(k, key): plain(v, f"{key}.{k}" if key else str(k), level + 1)
-            for k, v in value.items()
-        }
+        return {_name(k, key): plain(v, f"{key}.{k}" if key else str(k), level + 1) for k, v in value.items()}
     if isinstance(value, list | tuple | range):
         return [plain(v, f"{key}[{i}]", level + 1) for i, v in enumerate(value)]
     # NumPy scalars and arrays, pandas columns.
@@ -58,7 +54,6 @@ def whole(value: object, where: str, least: int, most: int | None = None) -> int
 
     Raises:
         ConfigError: it is none; the message begins with `where`.
-
     """
     number = plain(value, where)
     is_whole = isinstance(number, int) and not isinstance(number, bool)

@@ -24,7 +24,6 @@ def common(systems: Sequence[System]) -> Prefix | None:
 
     Args:
         systems: of result documents with time series, all on the same workload.
-
     """
     series = [s.get("series") or {} for s in systems]
     if not series or not all(len(s.get("t_s") or ()) > 1 for s in series):
@@ -54,11 +53,7 @@ def _cut(system: System, begin: float, end: float) -> dict[str, Any]:
     times = series["t_s"]
     # A rounding error must not move a bucket out of the prefix.
     slack = 1e-9 * max(1.0, end)
-    inside = [
-        i
-        for i in range(len(times) - 1)
-        if times[i] >= begin - slack and times[i + 1] <= end + slack
-    ]
+    inside = [i for i in range(len(times) - 1) if times[i] >= begin - slack and times[i + 1] <= end + slack]
     width = [times[i + 1] - times[i] for i in inside]
     seconds = sum(width)
 

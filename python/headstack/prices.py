@@ -59,7 +59,6 @@ def load(path: str | os.PathLike[str]) -> Prices:
 
     Raises:
         ConfigError: the file is no such table, or names a drive that is not known.
-
     """
     where = Path(path)
     table = drives.read_toml(where)
@@ -70,9 +69,7 @@ def load(path: str | os.PathLike[str]) -> Prices:
             raise ConfigError(f'{where}: got key "{key}", need {need}')
     given = table.get("drives")
     if not isinstance(given, Mapping) or not given:
-        raise ConfigError(
-            f"{where}: drives: got {_kind(given)}, need a table of US dollars by drive"
-        )
+        raise ConfigError(f"{where}: drives: got {_kind(given)}, need a table of US dollars by drive")
     names = drives.names()
     for name in given:
         if name not in names and not name.endswith(".toml"):
@@ -113,7 +110,6 @@ def chosen(given: str | os.PathLike[str] | Prices | None) -> Prices | None:
 
     Raises:
         ConfigError: the file is no table of prices.
-
     """
     if isinstance(given, Prices):
         return given

@@ -21,7 +21,6 @@ class Record(Mapping[str, Any]):
         >>> system = System({"name": "one", "response_time_s": {"p99": 0.02}})
         >>> system.response_time_s.p99 == system["response_time_s"]["p99"]
         True
-
     """
 
     def __init__(self, entries: Mapping[str, Any]) -> None:

@@ -10,7 +10,6 @@ from concurrent.futures import Future, as_completed
 from typing import Any
 
 from headstack.errors import ConfigError
-from headstack.paired import interval
 from headstack.plain import plain, shown, whole
 
 #: What is kept of each seed.
@@ -47,7 +46,6 @@ def count(given: object, jobs: object = None) -> int | None:
 
     Raises:
         ConfigError: it is no number of seeds, or `jobs` no number of processes for them.
-
     """
     from headstack.sweeps import running
 
@@ -66,9 +64,7 @@ def kept(system: Mapping[str, Any], seed: int) -> dict[str, Any]:
         found["power_w"] = {"mean": system["power_w"]["mean"]}
     operations = system.get("operations")
     if operations:
-        found["operations"] = {
-            name: {k: one[k] for k in KEPT if k in one} for name, one in operations.items()
-        }
+        found["operations"] = {name: {k: one[k] for k in KEPT if k in one} for name, one in operations.items()}
     return found
 
 
@@ -78,11 +74,10 @@ def numbers(base: str, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     Args:
         base: hash of what `headstack.sweeps.worker.prepare` was given.
         overrides: those of the run, with its seed.
-
     """
     from headstack.sweeps import worker
 
-    document = worker.prepared(base, overrides)
+    document = worker.document(base, overrides)
     return [kept(system, overrides["seed"]) for system in document["systems"]]
 
 
@@ -106,7 +101,6 @@ def add(
         overrides: those of the run.
         jobs: number of processes; as many as processors by default.
         progress: called with the number of seeds that are done.
-
     """
     first = int(document["seed"])
     systems = document["systems"]
@@ -139,9 +133,7 @@ def _computed(
     key = worker.hash_of(base)
     pool = Processes(n, worker.prepare, (base,))
     try:
-        asked: dict[Future[Any], int] = {
-            pool.submit(numbers, key, {**overrides, "seed": seed}): seed for seed in seeds
-        }
+        asked: dict[Future[Any], int] = {pool.submit(numbers, key, {**overrides, "seed": seed}): seed for seed in seeds}
         for future in as_completed(asked):
             yield asked[future], future.result()
     except BaseException:
@@ -150,20 +142,12 @@ def _computed(
     pool.shutdown()
 
 
-def interval_of(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of the values of all seeds, and half of its 95 % interval; 0 for one seed."""
-    if len(values) == 1:
-        return values[0], 0.0
-    return interval(values)
-
-
 def said(document: Mapping[str, Any]) -> str:
     """Return one sentence on the seeds of a result; nothing if it has one seed.
 
     Example:
         >>> said({"seeds": [1, 2, 3]}).partition(",")[0]
         '± is half of the 95 % interval of the mean over 3 seeds'
-
     """
     seeds: Sequence[int] = document.get("seeds") or []
     if len(seeds) < 2:

@@ -21,15 +21,12 @@ def experiment_toml(document: Mapping[str, Any]) -> str:
 
     Raises:
         ConfigError: the document has no experiment, or an integer too large for TOML.
-
     """
     import tomli_w
 
     experiment = document.get("experiment")
     if not isinstance(experiment, Mapping):
-        raise ConfigError(
-            "experiment: got none, need a result of this version: earlier ones did not keep it"
-        )
+        raise ConfigError("experiment: got none, need a result of this version: earlier ones did not keep it")
     _check(experiment)
     defaults = list(document.get("defaults") or [])
     table = {"defaults": defaults, **experiment} if defaults else dict(experiment)

@@ -12,48 +12,28 @@ class ServerOptions(TypedDict, total=False):
     """
 
     tls: Annotated[
-        str | None,
-        "MODE",
-        "NBD with TLS: off, on (if the client asks) or require (default if there are "
-        "certificates).",
+        str | None, "MODE", "NBD with TLS: off, on (if the client asks) or require (default if there are certificates)."
     ]
     tls_certificates: Annotated[
         str | PathLike[str] | None,
         "DIR",
         "Folder of server-cert.pem, server-key.pem and, to verify clients, ca-cert.pem.",
     ]
-    tls_verify_peer: Annotated[
-        bool | None,
-        "",
-        "Clients need a certificate of an authority in ca-cert.pem.",
-    ]
-    iscsi_initiator: Annotated[
-        Sequence[str] | None,
-        "NAME",
-        "Only initiators of this name may log in; again.",
-    ]
+    tls_verify_peer: Annotated[bool | None, "", "Clients need a certificate of an authority in ca-cert.pem."]
+    iscsi_initiator: Annotated[Sequence[str] | None, "NAME", "Only initiators of this name may log in; again."]
     iscsi_chap: Annotated[
         str | PathLike[str] | None,
         "FILE",
-        "Initiators must know the secret in this file (TOML: name, secret; mutual_name, "
-        "mutual_secret).",
+        "Initiators must know the secret in this file (TOML: name, secret; mutual_name, mutual_secret).",
     ]
-    iscsi_apart: Annotated[
-        bool | None,
-        "",
-        "Each device is a target, instead of a unit (LUN) of one target.",
-    ]
+    iscsi_apart: Annotated[bool | None, "", "Each device is a target, instead of a unit (LUN) of one target."]
     iscsi_window: Annotated[
         int | None,
         "N",
-        "Commands that a session may have at once; by default what the drives hold. With more, "
-        "drives answer TASK SET FULL.",
+        "Commands that a session may have at once; by default what the drives hold. With more, drives answer TASK SET "
+        "FULL.",
     ]
-    allow_remote: Annotated[
-        bool | None,
-        "",
-        "Let other machines connect.",
-    ]
+    allow_remote: Annotated[bool | None, "", "Let other machines connect."]
     store: Annotated[
         str | PathLike[str] | None,
         "FILE",
@@ -62,62 +42,26 @@ class ServerOptions(TypedDict, total=False):
     speed: Annotated[
         float | None,
         "X",
-        "Simulated seconds in a second, 1 unless given; 0: as fast as possible, with the same "
-        "simulated times.",
+        "Simulated seconds in a second, 1 unless given; 0: as fast as possible, with the same simulated times.",
     ]
     busy: Annotated[
-        bool | None,
-        "",
-        "Watch clock and sockets without sleeping while there is work: more exact, takes a "
-        "processor.",
+        bool | None, "", "Watch clock and sockets without sleeping while there is work: more exact, takes a processor."
     ]
-    system: Annotated[
-        str | None,
-        "NAME",
-        "Of an experiment with several systems, the one to serve.",
-    ]
-    seed: Annotated[
-        int | None,
-        "N",
-        "Replaces the experiment's seed.",
-    ]
+    system: Annotated[str | None, "NAME", "Of an experiment with several systems, the one to serve."]
+    seed: Annotated[int | None, "N", "Replaces the experiment's seed."]
     record: Annotated[
         str | PathLike[str] | None,
         "FILE.csv",
         "Write all requests as a trace, with their response times (column response_ns).",
     ]
-    control: Annotated[
-        str | PathLike[str] | None,
-        "DIR",
-        "Show files as of /sys/block/DEVICE there (FUSE).",
-    ]
-    metrics: Annotated[
-        str | None,
-        "ADDRESS",
-        "Serve metrics for Prometheus: HOST:PORT or unix:PATH.",
-    ]
-    torn_writes: Annotated[
-        bool | None,
-        "",
-        "Power may be lost: what is not on the medium then is lost in part.",
-    ]
-    power_loss_at: Annotated[
-        Sequence[str] | None,
-        "TIME",
-        'Lose power at this simulated time, such as "2 s"; again.',
-    ]
+    control: Annotated[str | PathLike[str] | None, "DIR", "Show files as of /sys/block/DEVICE there (FUSE)."]
+    metrics: Annotated[str | None, "ADDRESS", "Serve metrics for Prometheus: HOST:PORT or unix:PATH."]
+    torn_writes: Annotated[bool | None, "", "Power may be lost: what is not on the medium then is lost in part."]
+    power_loss_at: Annotated[Sequence[str] | None, "TIME", 'Lose power at this simulated time, such as "2 s"; again.']
     power_loss_at_write: Annotated[
-        Sequence[int] | None,
-        "N",
-        "Lose power when the N-th write or flush, counted from 1, is at the drive; again.",
+        Sequence[int] | None, "N", "Lose power when the N-th write or flush, counted from 1, is at the drive; again."
     ]
-    power_loss_seed: Annotated[
-        int | None,
-        "N",
-        "Chooses what survives; 0 unless given.",
-    ]
+    power_loss_seed: Annotated[int | None, "N", "Chooses what survives; 0 unless given."]
     after_power_loss: Annotated[
-        str | None,
-        "WORD",
-        "disconnect clients, or continue: what is outstanding fails, and clients go on.",
+        str | None, "WORD", "disconnect clients, or continue: what is outstanding fails, and clients go on."
     ]

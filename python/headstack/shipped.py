@@ -17,7 +17,6 @@ def folder(name: str) -> Path:
 
     Raises:
         ConfigError: this installation has none.
-
     """
     own = _ROOT if (_ROOT / "pyproject.toml").is_file() else _HERE
     path = own / name
@@ -34,9 +33,7 @@ def topics() -> dict[str, Path]:
     """
     docs = folder("docs")
     pages = [docs / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("guide/*.md"))]
-    pages += [
-        p for part in ("studies", "models", "design") for p in sorted(docs.glob(f"{part}/*.md"))
-    ]
+    pages += [p for part in ("studies", "models", "design") for p in sorted(docs.glob(f"{part}/*.md"))]
     found: dict[str, Path] = {}
     for page in pages:
         name = page.relative_to(docs).with_suffix("").as_posix()
@@ -50,7 +47,6 @@ def page(topic: str) -> str:
 
     Raises:
         ConfigError: there is no such topic.
-
     """
     known = topics()
     # Pages name each other by their files.
@@ -80,7 +76,6 @@ def copy_examples(to: Path) -> list[Path]:
 
     Raises:
         OSError: the folder cannot be written to.
-
     """
     top, written = folder("examples"), []
     for path in examples():

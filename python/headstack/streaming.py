@@ -48,10 +48,7 @@ class Noise:
 
     def json(self) -> str:
         """Return the noise as the core reads it."""
-        damage = [
-            [int(d.drive), int(d.first_byte), int(d.last_byte), float(d.rate_factor)]
-            for d in self.damage
-        ]
+        damage = [[int(d.drive), int(d.first_byte), int(d.last_byte), float(d.rate_factor)] for d in self.damage]
         table = {
             "lost_turns_per_byte": float(self.lost_turns_per_byte),
             "trial_factor": float(self.trial_factor),
@@ -91,7 +88,6 @@ def sweep(
     Raises:
         ConfigError: a value out of bounds, or a drive that offers fewer bytes; the message names
             it.
-
     """
     spec, pairs, own = _arrays(drive, densities, factors)
     rates = _core.sweep(
@@ -110,11 +106,7 @@ def sweep(
 
 
 def zone_rates(
-    drive: Drive,
-    *,
-    densities: ArrayLike | None = None,
-    factors: ArrayLike | None = None,
-    threads: int | None = None,
+    drive: Drive, *, densities: ArrayLike | None = None, factors: ArrayLike | None = None, threads: int | None = None
 ) -> NDArray[np.float64]:
     """Return the mean rate of each zone, in bytes per second, with shape (drives, zones).
 
@@ -126,9 +118,7 @@ def zone_rates(
     return np.frombuffer(rates, np.float64).reshape(_drives(pairs, own), -1)
 
 
-def capacities(
-    drive: Drive, *, densities: ArrayLike | None = None, threads: int | None = None
-) -> NDArray[np.uint64]:
+def capacities(drive: Drive, *, densities: ArrayLike | None = None, threads: int | None = None) -> NDArray[np.uint64]:
     """Return the bytes that the surfaces of each drive hold, whatever it offers: shape (drives,).
 
     The arguments are those of `sweep`.

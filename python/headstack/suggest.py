@@ -21,7 +21,6 @@ def listed(names: Iterable[str]) -> str:
     Example:
         >>> listed(["raid0", "raid5"]), listed(["one", "two, in order"])
         ('raid0, raid5', '"one", "two, in order"')
-
     """
     all_names = list(names)
     quoted = any("," in name or " " in name or not name for name in all_names)

@@ -119,28 +119,12 @@ COLUMNS = (
     *map(_time, ("mean", "p50")),
     _time("p90", wide=True),
     _time("p99"),
-    Column(
-        "queue",
-        lambda s: s.get("queue_depth_mean"),
-        lambda v: f"{v:,.2f}",
-        wide=True,
-        mark=_growing,
-    ),
-    *(
-        Column(f"{part} ms", _wait(part), _ms, optional=True, wide=True, about=what)
-        for part, what in _WAITS.items()
-    ),
+    Column("queue", lambda s: s.get("queue_depth_mean"), lambda v: f"{v:,.2f}", wide=True, mark=_growing),
+    *(Column(f"{part} ms", _wait(part), _ms, optional=True, wide=True, about=what) for part, what in _WAITS.items()),
     Column("busy %", lambda s: s.get("utilisation"), lambda v: f"{100 * v:.1f}", optional=True),
     Column("power W", _part("power_w", "mean"), _watts, mark=_default_power),
     Column("drives $", _price, _span, optional=True),
-    Column(
-        "energy $",
-        lambda s: s.get("energy_cost_usd"),
-        _dollars,
-        optional=True,
-        wide=True,
-        mark=_default_power,
-    ),
+    Column("energy $", lambda s: s.get("energy_cost_usd"), _dollars, optional=True, wide=True, mark=_default_power),
 )
 
 #: What the measures of a response time are.
@@ -368,7 +352,6 @@ def not_given_of(drive: Mapping[str, Any]) -> list[str]:
     Example:
         >>> not_given_of({"unsaid": [{"part": "queue", "key": None, "taken": "order of arrival"}]})
         ['queue (taken: order of arrival)']
-
     """
     return [f"{u['key'] or u['part']} (taken: {u['taken']})" for u in drive.get("unsaid") or ()]
 
@@ -389,8 +372,5 @@ def note(document: Mapping[str, Any]) -> str:
         parts.append(f"drives $: {kinds.pop()}")
     cost = document.get("cost")
     if cost:
-        parts.append(
-            f"energy: {cost['years']:g} years at {cost['energy_usd_per_kwh']:g} $/kWh, "
-            f"PUE {cost['pue']:g}"
-        )
+        parts.append(f"energy: {cost['years']:g} years at {cost['energy_usd_per_kwh']:g} $/kWh, PUE {cost['pue']:g}")
     return ", ".join(parts)

@@ -24,12 +24,7 @@ def _plain(count: int = 8) -> dict[str, Any]:
     return dict(format=",~f", tickCount=count)
 
 
-_TIME = alt.X(
-    "t:Q",
-    title="time since the first request (s)",
-    axis=_plain(),
-    scale=dict(nice=False),
-)
+_TIME = alt.X("t:Q", title="time since the first request (s)", axis=_plain(), scale=dict(nice=False))
 
 
 def figures(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,12 +35,8 @@ def figures(info: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigError: the trace has no reads or writes.
-
     """
-    found: dict[str, Any] = {
-        **plots.trace_figures(info),
-        "rates": rates(info["rates"], info["duration_s"]),
-    }
+    found: dict[str, Any] = {**plots.trace_figures(info), "rates": rates(info["rates"], info["duration_s"])}
     maps = sorted(info["addresses"], key=lambda m: -int(np.sum(m["n_requests"])))
     for one in maps[:MOST_MAPS]:
         stem = "addresses" if len(maps) == 1 else f"addresses-device-{one['device']}"
@@ -67,7 +58,6 @@ def rates(course: Mapping[str, Any], duration_s: float) -> alt.VConcatChart:
         course: ``bin_s``, and for each bin ``n_reads``, ``n_writes``, ``read_bytes``,
             ``write_bytes``.
         duration_s: duration of the trace.
-
     """
     bins = _whole(course, duration_s)
     # Neighbouring bins are merged until there are few enough to draw.
@@ -121,7 +111,6 @@ def addresses(one: Mapping[str, Any]) -> alt.Chart:
     Args:
         one: ``device``, ``bin_s``, ``bin_bytes``, and for each bin of time ``n_requests`` in each
             bin of addresses.
-
     """
     counts = np.asarray(one["n_requests"], dtype=float)
     time, place = np.nonzero(counts)
@@ -173,7 +162,6 @@ def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
 
     Args:
         found: ``page_bytes``, and ``pages``, each class with ``up_to_touches`` and ``n_pages``.
-
     """
     classes = found["pages"]
     total = sum(c["n_pages"] for c in classes) or 1
@@ -201,9 +189,7 @@ def reuse(found: Mapping[str, Any]) -> alt.LayerChart:
     estimate = ", estimated from a sample" if found["is_estimate"] else ""
     width = max(WIDTH, 64 * len(frame))
     figure: alt.LayerChart = style(
-        (bars + counts).properties(
-            title=f"How often pages are touched{estimate}", width=width, height=HEIGHT
-        )
+        (bars + counts).properties(title=f"How often pages are touched{estimate}", width=width, height=HEIGHT)
     )
     return figure
 

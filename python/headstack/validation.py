@@ -26,9 +26,7 @@ from headstack.errors import ConfigError
 Floats = npt.NDArray[np.float64]
 
 
-def validate(
-    directory: str | Path, *, compat: bool = False, sources_anywhere: bool = False
-) -> dict[str, Any]:
+def validate(directory: str | Path, *, compat: bool = False, sources_anywhere: bool = False) -> dict[str, Any]:
     """Compare every drive of a directory with its measurements.
 
     Args:
@@ -50,16 +48,13 @@ def validate(
     Warns:
         UserWarning: a parameter file has an impossible value that DiskSim accepts; the text names
             the place and the value used instead.
-
     """
     directory = Path(directory)
     if not directory.is_dir():
         raise ConfigError(f"{directory}: got no directory, need one with .parv and .trace files")
     document: dict[str, Any] = _bridge.call("validate", str(directory), compat, sources_anywhere)
     if not document["drives"] and not document["errors"]:
-        raise ConfigError(
-            f"{directory}: got no NAME.parv or NAME.toml with a NAME.trace, need one or more"
-        )
+        raise ConfigError(f"{directory}: got no NAME.parv or NAME.toml with a NAME.trace, need one or more")
     return document
 
 
@@ -80,7 +75,6 @@ def response_times(
     Raises:
         ConfigError: the parameter file cannot be used.
         TraceError: the trace cannot be read.
-
     """
     trace = Path(directory) / f"{name}.trace"
     disksim = trace.with_suffix(".parv")

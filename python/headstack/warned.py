@@ -44,7 +44,6 @@ def of(document: Mapping[str, Any]) -> list[Warned]:
     Example:
         >>> of({"systems": [], "warnings": []})
         []
-
     """
     return [_warned(one) for one in document.get("warnings") or ()]
 
@@ -63,7 +62,6 @@ def groups(warnings: Iterable[Warned], *, several: bool) -> list[Group]:
     Args:
         warnings: of a result.
         several: whether it has several workloads, so that lines name theirs.
-
     """
     found: dict[tuple[str, str], dict[str, None]] = {}
     for one in warnings:
@@ -93,7 +91,6 @@ def lines(found: Iterable[Group], most: int = _MOST_LINES) -> list[str]:
     Example:
         >>> lines([Group("idle-drives", ["a: 3 of 4 drives got no request"], "fewer drives")])
         ['warning (idle-drives): a: 3 of 4 drives got no request', '  way out: fewer drives']
-
     """
     text = []
     for group in found:

@@ -41,7 +41,6 @@ def trace_name(where: str, taken: Collection[str]) -> str:
     Example:
         >>> trace_name("workload", []), trace_name("workload[2]", [])
         ('requests.parquet', 'requests-2.parquet')
-
     """
     stem, _, suffix = _FILE.partition(".")
     number = re.sub(r"\D+", "", where)
@@ -58,7 +57,6 @@ def is_of_frame(trace: str) -> bool:
     Example:
         >>> is_of_frame("requests-2.parquet"), is_of_frame("day/requests.parquet")
         (True, False)
-
     """
     return re.fullmatch(r"requests(-\d+)?(-frame)*\.parquet", trace) is not None
 
@@ -85,7 +83,6 @@ def as_spec(value: object, where: str = "workload") -> Iterator[dict[str, Any]]:
         >>> with as_spec({"trace": frame, "time_scale": 2}) as table:
         ...     sorted(table)
         ['format', 'time_scale', 'trace']
-
     """
     table: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"trace": value}
     trace = table.get("trace")

@@ -115,23 +115,13 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """Return the value of an expression or promise in the page."""
-        answer = self.send(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
-        )
+        answer = self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def look(
-        self, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "screen"
-    ) -> None:
+    def look(self, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "screen") -> None:
         """Set the size of the window, the reader's colours, and screen or print."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[scheme])
 

@@ -76,7 +76,6 @@ class Once:
 
     Attributes:
         folder: a folder of the session.
-
     """
 
     def __init__(self, folder: Path) -> None:
@@ -134,6 +133,13 @@ def process(*args: object, **more: Any) -> "subprocess.CompletedProcess[Any]":
     """Run the command line in a process of its own, from the repository's folder."""
     given = {"capture_output": True, "text": True, "cwd": ROOT, "timeout": 240, **more}
     return subprocess.run([*HEADSTACK, *map(str, args)], check=False, **given)
+
+
+def ran(*args: object, **more: Any) -> str:
+    """Run a program that has to succeed; its standard output."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=240, check=False, **more)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
 
 
 def closed_loop(drive: Any, outstanding: int, warm_up: int = 0, **load: Any) -> dict[str, Any]:
@@ -213,11 +219,7 @@ def system(name: str, scale: float) -> dict[str, object]:
         "drives": [],
         "quantile_method": "exact",
         "response_time_cdf": [[scale * 1e-4 * i, i / 100] for i in range(1, 101)],
-        "series": {
-            "t_s": [0.0, 1.0, 2.0],
-            "queue_depth": [1.0, 2.0, 1.5],
-            "power_w": [9.0, 8.0, 9.5],
-        },
+        "series": {"t_s": [0.0, 1.0, 2.0], "queue_depth": [1.0, 2.0, 1.5], "power_w": [9.0, 8.0, 9.5]},
     }
 
 

@@ -66,8 +66,7 @@ def test_the_energy_of_the_longest_seek_is_the_laws():
 
     def joules(energy):
         loss, motion, drag, pushing = (
-            number(energy[key])
-            for key in ("acceleration_power", "speed_energy", "coast_power", "acceleration_time")
+            number(energy[key]) for key in ("acceleration_power", "speed_energy", "coast_power", "acceleration_time")
         )
         coast = energy["coast_from"]
         coasting = pushing * (1 - coast) / (2 * coast)

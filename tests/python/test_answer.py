@@ -30,11 +30,7 @@ def said(systems, text=None):
     return answer.sentence(document, None if text is None else goal.parse(text))
 
 
-FAST, FRUGAL, SLOW = (
-    made_up("fast", 0.010, 30.0),
-    made_up("frugal", 0.015, 10.0),
-    made_up("slow", 0.200, 5.0),
-)
+FAST, FRUGAL, SLOW = (made_up("fast", 0.010, 30.0), made_up("frugal", 0.015, 10.0), made_up("slow", 0.200, 5.0))
 
 
 @pytest.mark.parametrize(
@@ -47,22 +43,14 @@ FAST, FRUGAL, SLOW = (
             'then "fast" (10.00 ms, 30.00 W)',
         ),
         ([SLOW, FAST], "p99=20ms", "1 of 2 systems meets p99 <= 20 ms: "),
-        (
-            [SLOW, FAST],
-            "p99=5ms",
-            'no system meets p99 <= 5 ms: "fast" comes nearest (10.00 ms, 30.00 W)',
-        ),
+        ([SLOW, FAST], "p99=5ms", 'no system meets p99 <= 5 ms: "fast" comes nearest (10.00 ms, 30.00 W)'),
         # 15 ms are 3 times the one bound and 10 W twice the other; 10 ms twice and 30 W six times.
         ([FAST, FRUGAL], "p99=5ms, power=5W", '"frugal" comes nearest (p99 15.00 ms, 10.00 W)'),
         ([SLOW], "p99=20ms", '"slow" does not meet p99 <= 20 ms (200.00 ms, 5.00 W)'),
         ([FAST], "p99=20ms", '"fast" meets p99 <= 20 ms (10.00 ms, 30.00 W)'),
         ([FAST], "p90=20ms", "is not known"),
         ([FAST], None, '"fast": p99 10.00 ms, 30.00 W'),
-        (
-            [SLOW, FAST],
-            None,
-            '"fast" has the lowest p99 (10.00 ms, 30.00 W), "slow" the least power (200.00 ms',
-        ),
+        ([SLOW, FAST], None, '"fast" has the lowest p99 (10.00 ms, 30.00 W), "slow" the least power (200.00 ms'),
         ([{**FAST, "overloaded": {"why": "x"}}], "p99=20ms", "does not meet"),
         ([], None, "no system"),
     ],
@@ -106,8 +94,7 @@ def test_capacity_is_what_remains_for_data(system, drives_of_data):
 def table(tmp_path) -> Path:
     path = tmp_path / "prices.toml"
     path.write_text(
-        "as_of = 2026-11-01\nsource = 'a shop'\n[drives]\nexos-x18 = 270\n"
-        "exos-2x18-sata = { low = 360, high = 450 }\n"
+        "as_of = 2026-11-01\nsource = 'a shop'\n[drives]\nexos-x18 = 270\nexos-2x18-sata = { low = 360, high = 450 }\n"
     )
     return path
 
@@ -121,12 +108,7 @@ def test_prices_are_those_of_the_table(table, tmp_path):
     ]
     out = tmp_path / "out"
     r = headstack.run(workload=LOAD, systems=systems, prices=table, out=out, log_requests=False)
-    assert dict(r["one"].cost_usd) == {
-        "low": 810.0,
-        "high": 810.0,
-        "price_kind": "table",
-        "as_of": "2026-11-01",
-    }
+    assert dict(r["one"].cost_usd) == {"low": 810.0, "high": 810.0, "price_kind": "table", "as_of": "2026-11-01"}
     shown = r.ranking.set_index("system")
     # 270 dollars for 18.0002 TB, 360 to 450 for as much.
     assert shown["$/TB"]["one"] == "15.00"
@@ -149,9 +131,7 @@ def test_prices_of_the_environment(table, monkeypatch):
 def test_headroom_holds_below_and_not_above():
     """The loads that headroom gives are run as experiments of their own."""
     system = {"name": "x", "drive": "exos-x18"}
-    r = headstack.run(
-        workload=LOAD, systems=[system], goal="p99=60ms", headroom=True, log_requests=False
-    )
+    r = headstack.run(workload=LOAD, systems=[system], goal="p99=60ms", headroom=True, log_requests=False)
     found = r["x"].headroom
     assert 1.0 < found.meets < found.misses <= found.meets * 1.02 * (1 + 1e-9)
     assert f"up to {found.meets:.3g}x this load" in r.answer
@@ -231,9 +211,7 @@ def over_seeds(name, times, watts=6.0, **more):
 
 # By Student's table, half of the 95 % interval of n = 3 values is 4.303 s / sqrt(3): for 19, 20 and
 # 21 ms it is 2.48 ms.
-@pytest.mark.parametrize(
-    ("bound", "meets"), [("22.5ms", True), ("22.4ms", None), ("17.6ms", None), ("17.5ms", False)]
-)
+@pytest.mark.parametrize(("bound", "meets"), [("22.5ms", True), ("22.4ms", None), ("17.6ms", None), ("17.5ms", False)])
 def test_a_goal_within_the_interval_over_seeds_is_neither_met_nor_missed(bound, meets):
     system = over_seeds("one", [0.019, 0.020, 0.021])
     assert goal.met(goal.parse(f"p99={bound}"), system) is meets
@@ -273,11 +251,7 @@ def test_seeds_with_which_a_system_cannot_keep_up():
 
 def test_several_seeds_are_the_runs_with_these_seeds(tmp_path):
     """The numbers of each seed are those of a run of its own; only the first is written whole."""
-    given = {
-        "workload": LOAD,
-        "systems": [{"name": "a", "drive": "exos-x18"}],
-        "log_requests": False,
-    }
+    given = {"workload": LOAD, "systems": [{"name": "a", "drive": "exos-x18"}], "log_requests": False}
     ran = headstack.run(**given, seeds=3, seed=7, goal="p99=1s", out=tmp_path / "out", jobs=2)
     assert ran.document["seeds"] == [7, 8, 9]
     alone = [headstack.run(**given, seed=seed)[0] for seed in (7, 8, 9)]

@@ -116,11 +116,7 @@ def test_figures_say_their_units(document):
 def test_systems_of_one_name_stay_apart(document):
     first = document["systems"][0]
     document["systems"].append(first)
-    assert plots.labels(document["systems"]) == [
-        "one <drive> (1)",
-        "</script> two",
-        "one <drive> (2)",
-    ]
+    assert plots.labels(document["systems"]) == ["one <drive> (1)", "</script> two", "one <drive> (2)"]
     other = {**first, "workload": "another"}
     assert plots.labels([first, other]) == ["one <drive> · made up", "one <drive> · another"]
     assert [row[0] for row in table.rows(document)] == plots.labels(document["systems"])
@@ -144,9 +140,7 @@ def texts(result: headstack.Result) -> list[str]:
 
 def test_records_left_out_are_said(tmp_path):
     trace = tmp_path / "t.spc"
-    trace.write_text(
-        "0,100,4096,R,0.1\n0,200,4096,R,0.2\n0,oops,4096,R,0.3\n0,300,0,W,0.4\n0,400,512,W,0.5\n"
-    )
+    trace.write_text("0,100,4096,R,0.1\n0,200,4096,R,0.2\n0,oops,4096,R,0.3\n0,300,0,W,0.4\n0,400,512,W,0.5\n")
     result = headstack.run(
         workload={"trace": str(trace), "format": "spc", "on_error": "skip"},
         systems=[{"drive": "barracuda-es-750"}, {"name": "two", "drive": "exos-x18"}],
@@ -243,9 +237,7 @@ def test_organisations_with_redundancy_are_one_word():
 def test_pauses_of_a_closed_loop_may_be_drawn():
     loop = {"outstanding": 1, "think_time": {"distribution": "fixed", "value": "2 ms"}}
     systems = [{"drive": "barracuda-es-750"}]
-    drawn = headstack.run(
-        workload={**WORKLOAD, "arrivals": {"closed": loop}}, systems=systems, log_requests=False
-    )
+    drawn = headstack.run(workload={**WORKLOAD, "arrivals": {"closed": loop}}, systems=systems, log_requests=False)
     fixed = headstack.run(
         workload={**WORKLOAD, "arrivals": {"closed": {"outstanding": 1, "think_time": "2 ms"}}},
         systems=systems,
@@ -368,10 +360,7 @@ def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):
     with written(tmp_path / "below" / "x.toml", traced).open() as file:
         assert ran(file)[0].n_requests == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
-    with pytest.raises(
-        headstack.TraceError,
-        match=r"^standard input: workload\[0\]\.trace: t\.csv: got no such file",
-    ):
+    with pytest.raises(headstack.TraceError, match=r"^standard input: workload\[0\]\.trace: t\.csv: got no such file"):
         ran(sys.stdin)
     monkeypatch.chdir(tmp_path / "below")
     monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
@@ -516,17 +505,7 @@ def test_the_package_lists_what_it_has():
     assert {"run", "load", "Result", "ConfigError"} <= set(dir(headstack))
     folder = Path(headstack.__file__).parent
     #: Parts that only the package itself uses.
-    inside = {
-        "cli",
-        "drawing",
-        "outputs",
-        "paired",
-        "paths",
-        "picture",
-        "plain",
-        "prefix",
-        "shipped",
-    }
+    inside = {"cli", "drawing", "outputs", "paired", "paths", "picture", "plain", "prefix", "shipped"}
     inside |= {"loads", "replications", "servers", "studies", "suggest", "warned"}
     found = {m.name for m in pkgutil.iter_modules([str(folder)]) if m.name[0] != "_"}
     assert found - inside == set(modules)

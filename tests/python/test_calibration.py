@@ -7,15 +7,7 @@ import pytest
 
 calibration = pytest.importorskip("headstack.calibration")
 
-TRUE = {
-    "link": 0.1,
-    "hit_r": 0.3,
-    "hit_w": 0.5,
-    "miss_r": 0.8,
-    "miss_w": 1.2,
-    "write_r": 0.4,
-    "write_w": 0.6,
-}
+TRUE = {"link": 0.1, "hit_r": 0.3, "hit_w": 0.5, "miss_r": 0.8, "miss_w": 1.2, "write_r": 0.4, "write_w": 0.6}
 
 
 def made_up(n: int = 800) -> calibration.Requests:

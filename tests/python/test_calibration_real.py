@@ -30,9 +30,7 @@ def uncalibrated_s(spec: dict, trace: str, half: int) -> float:
     return calibration.demerit(requests.part(start, count).measured_s, simulated)
 
 
-@pytest.mark.parametrize(
-    "name", ["barracuda", pytest.param("atlas10k", marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("name", ["barracuda", pytest.param("atlas10k", marks=pytest.mark.thorough)])
 def test_the_other_half_gets_better(name):
     spec, trace = drive(name)
     policies = ("as-given",) if QUICK else ("as-given", "discard", "whole-track")

@@ -18,12 +18,7 @@ import headstack
 from headstack import _toml, capping
 from headstack.cli import main
 
-JOBS = {
-    "threads": 128,
-    "think_time": "60 us",
-    "duration": "60 s",
-    "requests": {"reads": 1.0, "footprint": "4 TB"},
-}
+JOBS = {"threads": 128, "think_time": "60 us", "duration": "60 s", "requests": {"reads": 1.0, "footprint": "4 TB"}}
 LAYERS = ["throttle", {"name": "host-queue", "elevator": "deadline", "wake_time": "50 us"}]
 
 
@@ -35,11 +30,7 @@ def system(name: str, policy: str, **parameters: object) -> dict[str, object]:
 def capped(*systems: dict[str, object], at: str, lasts: str, cap: str = "8 W") -> dict[str, Any]:
     """Return an experiment: systems under a cap from then on, and how long their load lasts."""
     caps = {"tolerance": "0.2 W", "caps": [{"at": at, "cap": cap}]}
-    return {
-        "workload": {"jobs": [{**JOBS, "duration": lasts}]},
-        "system": list(systems),
-        "capping": caps,
-    }
+    return {"workload": {"jobs": [{**JOBS, "duration": lasts}]}, "system": list(systems), "capping": caps}
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +72,7 @@ def test_swings_are_those_of_means_of_five_intervals() -> None:
     for cap in (8.0, 9.0, 8.5):
         (where,) = np.nonzero(under == cap)
         half = power[where[len(where) // 2] : where[-1] + 1]
-        means.append(
-            [chunk.mean() for chunk in np.split(half, range(5, len(half), 5)) if len(chunk) == 5]
-        )
+        means.append([chunk.mean() for chunk in np.split(half, range(5, len(half), 5)) if len(chunk) == 5])
     assert [len(of) for of in means] == [2, 1, 2]
     squares = [(x - np.mean(of)) ** 2 for of in means if len(of) > 1 for x in of]
     assert found["power_deviation_w"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
@@ -124,10 +113,7 @@ def test_the_lowest_cap_that_idle_drives_hold_is_what_they_draw(
     shelf = {**system("shelf", "pcap-s"), "drive": "exos-x18", "count": 3, "layers": LAYERS[1:]}
     reads = {"footprint": "4 TB"}
     load = {"threads": 1, "think_time": "30 s", "duration": "2 min", "requests": reads}
-    table = {
-        "efficiency": 0.8,
-        "caps": [{"at": "5 s", "cap": "19 W"}, {"at": "60 s", "cap": "8 W"}],
-    }
+    table = {"efficiency": 0.8, "caps": [{"at": "5 s", "cap": "19 W"}, {"at": "60 s", "cap": "8 W"}]}
     experiment = {"workload": {"jobs": [load]}, "system": [shelf], "capping": table}
     result = capping.cap_sim(experiment, out=tmp_path / "out")
     series = result.document["systems"][0]["capping"]["series"]
@@ -178,17 +164,12 @@ def test_caps_hold_with_duration_limits() -> None:
         ]
         result = capping.cap_sim(
             {
-                "workload": {
-                    "jobs": jobs,
-                    "classes": [{"name": "web", "jobs": ["web"], "ioprio_hint": 1}],
-                },
+                "workload": {"jobs": jobs, "classes": [{"name": "web", "jobs": ["web"], "ioprio_hint": 1}]},
                 "system": systems,
                 "capping": {"tolerance": "0.2 W", "caps": [{"at": "20 s", "cap": "8 W"}]},
             }
         )
-        for found, row in zip(
-            result.document["systems"], capping.compare(result.document), strict=True
-        ):
+        for found, row in zip(result.document["systems"], capping.compare(result.document), strict=True):
             web, _ = found["classes"]
             mean[found["name"], enabled] = web["response_time_s"]["mean"]
             over[found["name"], enabled] = row["violation_s"]
@@ -225,9 +206,7 @@ def test_the_page_draws_with_a_brush(result: headstack.Result, tmp_path: Path) -
     assert (figures / "capping-queues.svg").exists()
 
 
-def test_the_command_prints_the_comparison(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("examples/capping.toml").read_text(encoding="utf-8")
     head, _, systems = text.partition("caps = [")
     systems = systems.partition("[[system]]")[2]
@@ -244,9 +223,7 @@ def test_the_command_prints_the_comparison(
     assert "feed-forward" in capsys.readouterr().out
 
 
-def test_the_table_without_an_elevator_is_that_of_the_page(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_table_without_an_elevator_is_that_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cap-sim", "examples/capping-no-elevator.toml", "--json"]) == 0
     rows = {r["name"]: r for r in json.loads(capsys.readouterr().out)["policies"]}
     page = Path("docs/models/capping.md").read_text(encoding="utf-8")
@@ -285,8 +262,7 @@ def test_a_policy_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str
         "key": "mode",
         "default": "tail-latency",
         "bounds": "one of tail-latency, throughput",
-        "what": "Which sizes of the queues are used: short ones for tail latency, or long ones for "
-        "throughput.",
+        "what": "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.",
     }
     assert main(["models", "seek", "linear"]) == 0
     assert "Example" in capsys.readouterr().out
@@ -298,9 +274,7 @@ def test_seeds_give_paired_differences(tmp_path: Path, capsys: pytest.CaptureFix
     free, pcap = capping.over_seeds(experiment, range(1, 4))
     assert free["against"] is None
     assert pcap["against"] == "free"
-    singles = [
-        capping.compare(capping.cap_sim(experiment, seed=seed).document) for seed in (1, 2, 3)
-    ]
+    singles = [capping.compare(capping.cap_sim(experiment, seed=seed).document) for seed in (1, 2, 3)]
     for key in ("throughput_iops", "over_cap_j"):
         gaps = [b[key] - a[key] for a, b in singles]
         assert pcap["values"][key]["change"] == pytest.approx(sum(gaps) / 3)

@@ -37,11 +37,7 @@ def linear(colour: str) -> np.ndarray:
 
 def lab(rgb: np.ndarray) -> np.ndarray:
     """CIELAB (D65) of linear RGB."""
-    to_xyz = [
-        [0.4124564, 0.3575761, 0.1804375],
-        [0.2126729, 0.7151522, 0.0721750],
-        [0.0193339, 0.1191920, 0.9503041],
-    ]
+    to_xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
     x = np.array(to_xyz) @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
     f = np.where(x > 216 / 24389, np.cbrt(x), (24389 / 27 * x + 16) / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
@@ -85,9 +81,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     ],
 )
 def test_the_difference_is_that_of_its_source(one, other, wanted):
-    assert difference(np.array(one, float), np.array(other, float)) == pytest.approx(
-        wanted, abs=1e-4
-    )
+    assert difference(np.array(one, float), np.array(other, float)) == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize("vision", VISION)

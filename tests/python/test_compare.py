@@ -45,8 +45,7 @@ def test_systems_of_one_name_and_workload_are_compared():
 
 def test_the_table_says_what_the_numbers_are():
     found = comparison.compare(
-        [result(system("a", 1.0)), result(system("a", 1.5)), result(system("a", 1.0))],
-        ["x", "y", "z"],
+        [result(system("a", 1.0)), result(system("a", 1.5)), result(system("a", 1.0))], ["x", "y", "z"]
     )
     assert cells(found, "p99 ms") == {
         "system": "a",
@@ -176,9 +175,7 @@ def test_prices_of_different_kinds_are_not_compared():
         cost = {"low": low, "high": low, "price_kind": kind}
         return {"systems": [{"name": "one", "workload": "w", "cost_usd": cost}]}
 
-    found = comparison.compare(
-        [document("components", 60.0), document("retail", 600.0)], ["a", "b"]
-    )
+    found = comparison.compare([document("components", 60.0), document("retail", 600.0)], ["a", "b"])
     prices = [line for line in comparison.cells(found) if line[1].startswith("drives $")]
     assert len(prices) == 2
     assert all(line[-2:] == ["\N{EN DASH}", "\N{EN DASH}"] for line in prices)

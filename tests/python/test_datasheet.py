@@ -64,9 +64,7 @@ def mean_response_s(specs, capacity, **load):
         **load,
     }
     systems = [{"name": f"s{i}", "drive": spec} for i, spec in enumerate(specs)]
-    document = api.run(
-        workload={"synthetic": synthetic}, systems=systems, log_requests=False
-    ).document
+    document = api.run(workload={"synthetic": synthetic}, systems=systems, log_requests=False).document
     assert all(s["n_errors"] == 0 for s in document["systems"])
     return [s["response_time_s"]["mean"] for s in document["systems"]]
 
@@ -93,12 +91,7 @@ def test_the_makers_own_number_of_tracks_comes_out():
 
 def test_block_counts_are_the_industrys():
     """IDEMA LBA1-03 and SFF-8447, as drives report them."""
-    for size, blocks in [
-        (750e9, 1_465_149_168),
-        (4e12, 7_814_037_168),
-        (18e12, 35_156_656_128),
-        (19.07e9, 37_246_093),
-    ]:
+    for size, blocks in [(750e9, 1_465_149_168), (4e12, 7_814_037_168), (18e12, 35_156_656_128), (19.07e9, 37_246_093)]:
         assert datasheet.standard_blocks(size) == blocks
 
 

@@ -28,9 +28,7 @@ def test_capacity_and_rates_of_a_thousand_drawn_drives_are_the_engines():
     left = np.stack([np.delete(d, h, axis=0) for d, h in zip(drawn.densities, heads, strict=True)])
     base = depopulation.without_head(drives.load("helium-20tb"), 0)
     base["geometry"].pop("capacity_blocks")
-    held = np.array(
-        [np.delete(f.held(), h, axis=1).sum() for f, h in zip(small, heads, strict=True)]
-    )
+    held = np.array([np.delete(f.held(), h, axis=1).sum() for f, h in zip(small, heads, strict=True)])
     assert np.array_equal(held, streaming.capacities(base, densities=left).astype(np.int64))
     # The file of each; that all of it is valid is asked of twelve alone, because it takes long.
     for i in range(12):
@@ -61,11 +59,7 @@ def random_drive(random):
         own = [int(n) for n in random.integers(4, 12, size=surfaces)]
         uneven = layout != "adaptive" and random.random() < 0.5
         zones.append(
-            {
-                "first_cylinder": first,
-                "last_cylinder": int(edge) - 1,
-                "sectors_per_track": own if uneven else own[0],
-            }
+            {"first_cylinder": first, "last_cylinder": int(edge) - 1, "sectors_per_track": own if uneven else own[0]}
         )
         first = int(edge)
     geometry = {
@@ -80,8 +74,7 @@ def random_drive(random):
     if layout == "adaptive":
         geometry["head_order"] = str(random.choice(["same", "alternate"]))
         geometry["density"] = [
-            {"bpi": float(b), "tpi": float(t)}
-            for b, t in random.uniform(0.6, 1.6, size=(surfaces, 2))
+            {"bpi": float(b), "tpi": float(t)} for b, t in random.uniform(0.6, 1.6, size=(surfaces, 2))
         ]
     seek = {"model": "constant", "time": "1 ms"}
     return {"name": "small", "geometry": geometry, "seek": seek}

@@ -46,12 +46,7 @@ PUBLISHED = {
 
 #: Random reads and writes of 4 KiB per second at depth 16 over the whole drive, as published: data
 #: sheet DS2045; Tom's Hardware, May 2021 and November 2022.
-RANDOM = {
-    "exos-x18": (170, 550),
-    "exos-2x14": (304, 384),
-    "exos-2x18-sas": (304, 560),
-    "exos-2x18-sata": (304, 560),
-}
+RANDOM = {"exos-x18": (170, 550), "exos-2x14": (304, 384), "exos-2x18-sas": (304, 560), "exos-2x18-sata": (304, 560)}
 
 
 @pytest.mark.parametrize("name", RANDOM)
@@ -97,10 +92,7 @@ def test_prices_of_two_kinds_stand_in_two_columns(overview):
     assert rows["barracuda-es-750"]["cost_kind"] == "material"
     assert rows["exos-2x18-sas"]["cost_kind"] == "retail"
     end = {title: lines[0].index(title) + len(title) for title in ("material $", "retail $")}
-    for name, column, price in [
-        ("barracuda-es-750", "material $", "68-81"),
-        ("exos-2x18-sas", "retail $", "603-718"),
-    ]:
+    for name, column, price in [("barracuda-es-750", "material $", "68-81"), ("exos-2x18-sas", "retail $", "603-718")]:
         line = next(line for line in lines if line.startswith(f"{name} "))
         assert line[: end[column]].endswith(f" {price}")
 

@@ -70,9 +70,7 @@ def test_media_rate_and_the_channel():
     assert float(f.density_rate_bytes_per_s(1.0, bits, 5400)) == pytest.approx(RATE)
 
 
-@pytest.mark.parametrize(
-    ("seek_s", "gains"), [(10e-3, (1.1, 3.8, 10.2, 17.6)), (10e-3 / 3, (1.8, 5.9, 13.3, 19.5))]
-)
+@pytest.mark.parametrize(("seek_s", "gains"), [(10e-3, (1.1, 3.8, 10.2, 17.6)), (10e-3 / 3, (1.8, 5.9, 13.3, 19.5))])
 def test_a_higher_rate_gains_more_on_larger_blocks(seek_s, gains):
     sizes = np.array([4, 16, 64, 256]) * KB
     found = f.rate_gain_ratio(0.5e-3, seek_s, 5400, sizes, RATE, 1.3)

@@ -274,9 +274,7 @@ def test_a_failed_run_changes_nothing(experiment, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("moment", ["while it runs", "while it draws"])
-def test_a_signal_that_ends_a_run_leaves_one_whole_set(
-    moment, number, experiment, tmp_path, capsys, monkeypatch
-):
+def test_a_signal_that_ends_a_run_leaves_one_whole_set(moment, number, experiment, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     run(experiment, out)
     before = state(out)
@@ -308,9 +306,7 @@ def test_files_of_two_runs_are_not_taken_for_one(kind, experiment, tmp_path, cap
     run(experiment, other, "--requests", "--seed", 7)
     (foreign,) = (f for f in other.iterdir() if f.name.startswith(kind))
     shutil.copy(foreign, out)
-    with pytest.raises(
-        ConfigError, match=f"out/{foreign.name}: got .*, need .*manifest.json names"
-    ):
+    with pytest.raises(ConfigError, match=f"out/{foreign.name}: got .*, need .*manifest.json names"):
         headstack.load(out)
     capsys.readouterr()
     page = tmp_path / "page.html"
@@ -350,10 +346,7 @@ def test_a_strange_manifest_is_refused(text, tmp_path):
     write(tmp_path, OLD)
     (tmp_path / "manifest.json").write_text(text)
     for work in (outputs.checked, outputs.replacing):
-        with (
-            pytest.raises(ConfigError, match=r"manifest.json: got .*, need a manifest"),
-            work(tmp_path),
-        ):
+        with pytest.raises(ConfigError, match=r"manifest.json: got .*, need a manifest"), work(tmp_path):
             pass
     assert (tmp_path / "result.json").read_text() == "old"
 

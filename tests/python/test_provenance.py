@@ -63,9 +63,7 @@ def test_an_example_runs_again_from_its_result(name, tmp_path):
     document = tomllib.loads((ROOT / "examples" / f"{name}.toml").read_text(encoding="utf-8"))
     trace = document["workload"].get("trace")
     if trace is not None:
-        source = (
-            SHARED.joinpath(*Path(trace).parts[3:]) if ".." in trace else ROOT / "examples" / trace
-        )
+        source = SHARED.joinpath(*Path(trace).parts[3:]) if ".." in trace else ROOT / "examples" / trace
         if not source.exists():
             pytest.skip(f"no {source}")
         document["workload"]["trace"] = str(source)
@@ -145,9 +143,7 @@ def test_python_tables_run_again_from_their_result(tmp_path):
     first = headstack.run(
         workload={"synthetic": {"n_requests": 200, "rate": "50/s"}},
         # A value removed by null cannot be removed in TOML: the file contains the whole drive.
-        systems=[
-            {"drive": drive, "cache": {"enabled": True, "segments": 2}, "set": {"cache": None}}
-        ],
+        systems=[{"drive": drive, "cache": {"enabled": True, "segments": 2}, "set": {"cache": None}}],
     )
     assert first.document["systems"][0]["drive"][0]["description"]["cache"]["enabled"] is False
     second = again(first, tmp_path)
@@ -221,9 +217,7 @@ def test_a_value_of_a_layer_that_was_filled_in_decides_as_if_it_were_given(tmp_p
 
 def test_a_drive_in_the_experiment_is_filled_in_and_marked(tmp_path):
     drive = tomllib.loads(BARE) | {"power": {"voice_coil": "5 W"}}
-    first = headstack.run(
-        workload={"synthetic": {"n_requests": 200, "rate": "50/s"}}, systems=[{"drive": drive}]
-    )
+    first = headstack.run(workload={"synthetic": {"n_requests": 200, "rate": "50/s"}}, systems=[{"drive": drive}])
     own = first.document["experiment"]["system"][0]["drive"]
     # The watts of the profile "main", see docs/models/power.md.
     assert (own["power"]["spindle"], own["power"]["voice_coil"]) == ("6.24 W", "5 W")
@@ -309,15 +303,12 @@ def test_a_drive_says_what_its_file_leaves_out(tmp_path):
 def test_a_part_that_is_there_in_part_is_marked_by_its_values(tmp_path, capsys):
     file = write(
         tmp_path,
-        BARE + '[power]\nspindle = "5 W"\nvoice_coil = "6 W"\n[queue]\ndepth = 4\n'
-        "[cache]\nsegments = 4\n",
+        BARE + '[power]\nspindle = "5 W"\nvoice_coil = "6 W"\n[queue]\ndepth = 4\n[cache]\nsegments = 4\n',
         "bare.toml",
     )
     document = run(tmp_path, EXPERIMENTS["a drive of little"]).document
     (drive,) = document["systems"][0]["drive"]
-    assert {"power.electronics", "power.access", "queue.scheduler", "cache.enabled"} <= set(
-        drive["defaults"]
-    )
+    assert {"power.electronics", "power.access", "queue.scheduler", "cache.enabled"} <= set(drive["defaults"])
     assert not {"power.spindle", "queue.depth", "cache.segments"} & set(drive["defaults"])
     (group,) = [g for g in warned.of_document(document) if g.name == "default-values"]
     (line,) = group.lines
@@ -330,9 +321,7 @@ def test_a_part_that_is_there_in_part_is_marked_by_its_values(tmp_path, capsys):
     ):
         assert said in line
     assert "spindle" not in line
-    (cell,) = [
-        r[-1] for r in table.rows(document, [c for c in table.COLUMNS if "power" in c.title])
-    ]
+    (cell,) = [r[-1] for r in table.rows(document, [c for c in table.COLUMNS if "power" in c.title])]
     assert cell.endswith(table.DEFAULT)
     assert cli.main(["drives", str(file)]) == 0
     printed = capsys.readouterr().out
@@ -480,11 +469,7 @@ def test_few_requests_have_no_confidence_interval(tmp_path):
         ('rate = "98/s"', 5_000, False),
         ('rate = "98/s"', 500, False),
         ('arrivals = "closed", outstanding = 64', 5_000, False),
-        (
-            'phases = [{ duration = "2 s", rate = "300/s" }, { duration = "8 s", rate = "20/s" }]',
-            5_000,
-            False,
-        ),
+        ('phases = [{ duration = "2 s", rate = "300/s" }, { duration = "8 s", rate = "20/s" }]', 5_000, False),
     ],
 )
 def test_a_system_that_cannot_keep_up_is_flagged(tmp_path, arrivals, n, overloaded):
@@ -494,9 +479,7 @@ def test_a_system_that_cannot_keep_up_is_flagged(tmp_path, arrivals, n, overload
     (row,) = table.rows(document, columns)
     cell = row[[c.title for c in columns].index("mean ms")]
     assert cell.endswith(table.OVERLOADED) is overloaded
-    lines = [
-        line for g in warned.of_document(document) for line in g.lines if g.name == "overloaded"
-    ]
+    lines = [line for g in warned.of_document(document) for line in g.lines if g.name == "overloaded"]
     assert len(lines) == overloaded
     assert all(line.startswith(table.OVERLOADED) for line in lines)
     if overloaded:
@@ -616,10 +599,7 @@ def test_many_failed_requests_are_an_error_unless_allowed(tmp_path, capsys):
     assert cli.main(["run", str(path)]) == 2
     message = capsys.readouterr().err
     assert "workload[0]: got a footprint of 1 TB on device 0 of 750 GB" in message
-    assert re.search(
-        r'in system "too small", where 2\d\.\d % of the requests fail, need a workload within',
-        message,
-    )
+    assert re.search(r'in system "too small", where 2\d\.\d % of the requests fail, need a workload within', message)
     assert "run.allowed_errors" in message
     (system,) = run(tmp_path, PAST_END + "[run]\nallowed_errors = 0.5\n").document["systems"]
     assert 0.15 < system["n_errors"] / system["n_requests"] < 0.35

@@ -46,10 +46,7 @@ RUNS = {
         "workload": {"synthetic": {"n_requests": 9000, "rate": "300/s", "footprint": "1 TB"}},
         "systems": {"drive": "exos-x18", "scheduler": "fcfs"},
     },
-    "limited": {
-        "experiment": ROOT / "examples" / "duration-limits.toml",
-        "set": {"run.max_requests": 2000},
-    },
+    "limited": {"experiment": ROOT / "examples" / "duration-limits.toml", "set": {"run.max_requests": 2000}},
     "enough": {
         "workload": {"synthetic": {"n_requests": 1000, "rate": "20/s", "footprint": "1 TB"}},
         "systems": {"drive": "exos-x18"},

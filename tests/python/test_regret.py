@@ -13,9 +13,7 @@ def test_the_best_in_hindsight_keeps_the_cap() -> None:
     assert regret.caps([(8.0, 1.0), (10.0, 2.0)]) == [9.4, 8.9, 8.4, 9.2]
 
 
-def test_learning_comes_near_the_best_and_throttling_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_learning_comes_near_the_best_and_throttling_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regret, "PLACES", (128,))
     monkeypatch.setattr(regret, "STRETCH_S", 80)
     monkeypatch.setattr(regret, "FREE_S", 20)

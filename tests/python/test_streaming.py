@@ -165,9 +165,7 @@ def test_ten_thousand_drives_by_zone():
 def test_other_layouts_are_refused():
     other = drive(layout="cylinder-major")
     del other["geometry"]["band_cylinders"]
-    with pytest.raises(
-        ConfigError, match=r'geometry\.layout: got "cylinder-major", need "adaptive"'
-    ):
+    with pytest.raises(ConfigError, match=r'geometry\.layout: got "cylinder-major", need "adaptive"'):
         streaming.zone_rates(other)
 
 
@@ -197,10 +195,7 @@ def test_a_drive_is_shown_with_its_surfaces(tmp_path, capsys):
     out = " ".join(capsys.readouterr().out.split())
     bpi = [n * 4096 / (2 * math.pi * r / 25.4) / 1e3 for n, r in ((1000, 28.5), (900, 26))]
     # 200 cylinders in a millimetre.
-    assert (
-        f"surface 0: tracks of 61.4 MB/s outside, 55.3 inside, {bpi[0]:,.1f}-{bpi[1]:,.1f} kBPI, "
-        "5.1 kTPI"
-    ) in out
+    assert (f"surface 0: tracks of 61.4 MB/s outside, 55.3 inside, {bpi[0]:,.1f}-{bpi[1]:,.1f} kBPI, 5.1 kTPI") in out
     assert "surface 1: tracks of 67.6 MB/s outside, 60.8 inside" in out
     assert "4.6 kTPI" in out
 
@@ -208,8 +203,7 @@ def test_a_drive_is_shown_with_its_surfaces(tmp_path, capsys):
 def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "models" / "adaptive-zoning.md").read_text("utf-8")
     geometry, code = (
-        re.search(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
-        for kind in ("toml", "python")
+        re.search(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1] for kind in ("toml", "python")
     )
     seek = '[seek]\nmodel = "linear"\nsingle = "0.6 ms"\nfull = "16 ms"\ncylinders = 100000\n'
     text = f'name = "my-drive"\n{geometry}{seek}[positioning]\nhead_switch = "0.7 ms"\n'

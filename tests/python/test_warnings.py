@@ -60,10 +60,7 @@ drive = "ultrastar-7k4000-pcap"
 layers = ["throttle", { name = "host-queue", elevator = "deadline" }]
 capping = { policy = "pcap-agile", caps = [{ at = "2 s", cap = "%s" }] }
 """
-LIMITED = (
-    'drive = "ultrastar-hc570"\n'
-    'set = { duration_limits = { enabled = "limits", reads = [{ %s }] } }'
-)
+LIMITED = 'drive = "ultrastar-hc570"\nset = { duration_limits = { enabled = "limits", reads = [{ %s }] } }'
 UNLOAD = '"pcap-s", parameters = { rest = "unload" }'
 LATE = 'drive = "barracuda-es-750"\nchange = [{ at = "%s", queue_depth = 2 }]'
 LOG = 'drive = "whole.toml"\nset = { mapping = { model = "log", initial_blocks = %s } }'
@@ -77,25 +74,15 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "workload-too-large": (
         one(BIG, EXOS, "past_end = 'drop-counted'"),
         # A uniform footprint: 12 of 30 TB lie outside.
-        [
-            r"a footprint of 30 TB on device 0 of 18 TB: 1\d\d of 300 requests \([34]\d\.\d %\)",
-            "left out",
-        ],
-        [
-            one(FITS, EXOS),
-            one(BIG, EXOS, "past_end = 'wrap'"),
-            one(BIG, f"{EXOS}\ncount = 2\norganisation = 'raid0'"),
-        ],
+        [r"a footprint of 30 TB on device 0 of 18 TB: 1\d\d of 300 requests \([34]\d\.\d %\)", "left out"],
+        [one(FITS, EXOS), one(BIG, EXOS, "past_end = 'wrap'"), one(BIG, f"{EXOS}\ncount = 2\norganisation = 'raid0'")],
     ),
     "failed-requests": (one(BIG, EXOS) + ALL, [r"1\d\d of 300 requests failed"], [one(FITS, EXOS)]),
     "overloaded": (
         one('n_requests = 4000, rate = "1000/s", footprint = "10 GB"'),
         ["cannot keep up"],
         # The same drive under the load that it is asked to carry as fast as it can.
-        [
-            one('n_requests = 4000, rate = "40/s", footprint = "10 GB"'),
-            one('n_requests = 4000, arrivals = "closed"'),
-        ],
+        [one('n_requests = 4000, rate = "40/s", footprint = "10 GB"'), one('n_requests = 4000, arrivals = "closed"')],
     ),
     "misaligned": (
         one(WRITES, EXOS, "shift = 7"),
@@ -117,11 +104,7 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "idle-drives": (
         one(LOAD, FOUR),
         [r'3 of 4 drives got no request \("barracuda-es-750\[1\]", "barracuda-es-750\[2\]", '],
-        [
-            one(f"{LOAD}, devices = 4", FOUR),
-            one(LOAD, f"{FOUR}organisation = 'raid0'"),
-            one(LOAD, f"{FOUR}{GONE}"),
-        ],
+        [one(f"{LOAD}, devices = 4", FOUR), one(LOAD, f"{FOUR}organisation = 'raid0'"), one(LOAD, f"{FOUR}{GONE}")],
     ),
     "unlike-write-caches": (
         one(LOAD, f'{TWO}drive = "barracuda-es-750"'),
@@ -218,9 +201,7 @@ def test_a_check_fires(files, name):
         assert "a" in (found.system, "a")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [(name, text) for name, (_, _, near) in RUNS.items() for text in near]
-)
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, (_, _, near) in RUNS.items() for text in near])
 def test_a_check_does_not_fire_where_it_is_not_true(files, name, text):
     assert by_name(run(files, text), name) == []
 
@@ -333,9 +314,7 @@ def test_what_an_import_does_not_take_over_is_told(tmp_path):
     corpus = ROOT / "fuzz" / "corpus" / "disksim_parser" / "drive.parv"
     drive = tmp_path / "drive.parv"
     for last, n in (("19", 0), ("20", 1)):
-        drive.write_text(
-            corpus.read_text().replace("cylinder number = 19", f"cylinder number = {last}")
-        )
+        drive.write_text(corpus.read_text().replace("cylinder number = 19", f"cylinder number = {last}"))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             _bridge.call("import_disksim", str(drive), False)
@@ -396,11 +375,7 @@ def test_lines_of_one_check_have_one_way_out_and_an_end():
     (group,) = warned.groups([*many, many[0]], several=True)
     assert group.lines[0] == "s0 on w: is so"
     lines = warned.lines([group])
-    assert lines[4:] == [
-        "warning (c): s4 on w: is so",
-        "  and 2 more, see --json",
-        "  way out: do that",
-    ]
+    assert lines[4:] == ["warning (c): s4 on w: is so", "  and 2 more, see --json", "  way out: do that"]
     old = {"systems": [], "warnings": ["a key is not used"]}
     assert warned.lines(warned.of_document(old)) == ["warning: a key is not used"]
 
@@ -487,10 +462,7 @@ def test_an_interrupted_run_says_how_much_it_has_seen(cut):
     (found,) = by_name(result, "interrupted")
     share = covered["n_requests"] / REQUESTS
     assert found.system == "two"
-    assert (
-        f"{covered['n_requests']:,} of {REQUESTS:,} requests ({share:.1%}".replace("%", " %")
-        in found.text
-    )
+    assert f"{covered['n_requests']:,} of {REQUESTS:,} requests ({share:.1%}".replace("%", " %") in found.text
     columns = table.columns(result.document)
     seen = [c.title for c in columns].index("seen")
     cells = [row[seen] for row in table.rows(result.document, columns)]
@@ -530,14 +502,7 @@ def test_the_common_prefix_is_shown(cut, tmp_path, capsys, monkeypatch):
     result = cut
     ((title, columns, rows),) = table.prefixes(result.document)
     assert re.fullmatch(r"synthetic: the first [\d,.]+ s, which all systems have seen", title)
-    assert [c.title for c in columns] == [
-        "system",
-        "requests",
-        "IOPS",
-        "mean ms",
-        "queue",
-        "power W",
-    ]
+    assert [c.title for c in columns] == ["system", "requests", "IOPS", "mean ms", "queue", "power W"]
     assert [row[0] for row in rows] == ["one", "two"]
     assert title in report.to_html(result.document)
     monkeypatch.setattr(headstack, "run", lambda *_, **__: result)
@@ -545,9 +510,7 @@ def test_the_common_prefix_is_shown(cut, tmp_path, capsys, monkeypatch):
     path.write_text(TWO_SYSTEMS.format(n=REQUESTS, more=""))
     assert cli.main(["run", str(path)]) == 130
     shown = capsys.readouterr().out
-    assert (
-        shown.index("warning (interrupted): two: ") < shown.index("partial: ") < shown.index(title)
-    )
+    assert shown.index("warning (interrupted): two: ") < shown.index("partial: ") < shown.index(title)
 
 
 def test_a_comparison_takes_equal_prefixes(cut, tmp_path):

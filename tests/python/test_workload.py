@@ -100,9 +100,7 @@ def test_the_simulation_sees_the_frame(csv):
     with workload.as_spec(pd.DataFrame(ROWS)) as table:
         frame = api.run(workload=table, systems=DRIVE).requests
     file = api.run(workload={"trace": str(csv)}, systems=DRIVE).requests
-    pd.testing.assert_frame_equal(
-        frame.drop(columns="workload"), file.drop(columns="workload"), check_exact=True
-    )
+    pd.testing.assert_frame_equal(frame.drop(columns="workload"), file.drop(columns="workload"), check_exact=True)
 
 
 def test_results_do_not_say_where_the_file_of_a_frame_was(tmp_path):

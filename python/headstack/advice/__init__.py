@@ -86,17 +86,9 @@ def advise(
     Raises:
         ConfigError: an argument cannot be used.
         TraceError: the trace cannot be read.
-
     """
-    asked = questions.make(
-        os.fspath(trace), goal, capacity=capacity, power=power, budget=budget, growth=growth,
-        survives=survives, names=None if drives is None else list(drives), dashes=tuple(dash),
-        organisations=None if organisations is None else list(organisations),
-        depths=tuple(depths), schedulers=tuple(schedulers), caches=tuple(caches),
-        chunks=tuple(chunks), group=group, prices=prices, settings=set, most=most, seeds=seeds,
-        objective=minimise, years=years,
-    )  # fmt: skip
-    return carry_out(asked, out=out, jobs=jobs, progress=progress)
+    asked = {k: v for k, v in locals().items() if k not in ("out", "jobs", "progress")}
+    return carry_out(questions.make(**asked), out=out, jobs=jobs, progress=progress)
 
 
 def carry_out(

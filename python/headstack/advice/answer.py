@@ -11,7 +11,7 @@ from headstack import _toml, drives
 from headstack import goal as goals
 from headstack.advice import confidence
 from headstack.advice.question import Question
-from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess, value
+from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess
 from headstack.advice.space import Design, Kind
 from headstack.sweeps import worker
 
@@ -31,7 +31,6 @@ class Other:
         tried: its runs.
         misses: what it does not keep of what was asked.
         meets: whether it keeps all.
-
     """
 
     what: str
@@ -64,7 +63,6 @@ class Advice:
         notes: what makes the answer mislead.
         n_runs: number of runs.
         n_simulated: requests of all runs.
-
     """
 
     question: Question
@@ -109,18 +107,12 @@ class Advice:
                     "best": None if f.best is None else row(self.question, f.best),
                     "why": why(self, f),
                     "tried": [row(self.question, t) for t in f.tried],
-                    "dropped": [
-                        {"settings": k.settings, "times_the_best": mine / best}
-                        for k, mine, best in f.dropped
-                    ],
+                    "dropped": [{"settings": k.settings, "times_the_best": mine / best} for k, mine, best in f.dropped],
                 }
                 for f in self.found
             ],
             "counterfactuals": [
-                {
-                    **row(self.question, o.tried),
-                    **{"what": o.what, "meets": o.meets, "misses": o.misses},
-                }
+                {**row(self.question, o.tried), **{"what": o.what, "meets": o.meets, "misses": o.misses}}
                 for o in self.others
             ],
             "notes": self.notes,
@@ -134,7 +126,6 @@ class Advice:
 
         Raises:
             ValueError: no system meets the goal.
-
         """
         if self.best is None:
             raise ValueError("no system meets the goal")
@@ -165,9 +156,8 @@ def row(question: Question, tried: Tried) -> dict[str, Any]:
     price, energy = dollars(question, tried)
     values: dict[str, Any] = {}
     for bound in question.goal:
-        found = [v for r in tried.rows if (v := value(bound, r)) is not None]
         unit = {"ms": "_s", "W": "_w"}.get(bound.unit, "")
-        values[bound.name.replace(".", "_") + unit] = sum(found) / len(found) if found else None
+        values[bound.name.replace(".", "_") + unit] = tried.bounded(bound)
     return {
         "drive": tried.kind.design.drive,
         "dash": tried.kind.design.dash,
@@ -229,7 +219,6 @@ def dominates(one: Sequence[float | None], other: Sequence[float | None]) -> boo
     Example:
         >>> dominates([1, 2], [1, 3]), dominates([1, None], [2, 3]), dominates([1, 4], [2, 3])
         (True, True, False)
-
     """
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
@@ -277,9 +266,7 @@ def conclude(search: Search, found: list[Found]) -> Advice:
 
 
 def _interval(search: Search, ask: Ask, share: float, operation: str | None) -> confidence.Interval:
-    future = search.pool().submit(
-        confidence.measured, search.question.base, search.overrides(ask), share, operation
-    )
+    future = search.pool().submit(confidence.measured, search.question.base, search.overrides(ask), share, operation)
     return confidence.Interval(*future.result())
 
 
@@ -313,11 +300,7 @@ def special(search: Search, what: str, kind: Kind, count: int, more: Mapping[str
     for seed in search.question.seeds:
         overrides = search.overrides(Ask(kind, count, None, seed))
         overrides["set"] = {**overrides["set"], **more}
-        records.append(
-            search.pool().submit(
-                worker.simulate, worker.hash_of(search.question.base), overrides, True
-            )
-        )
+        records.append(search.pool().submit(worker.simulate, worker.hash_of(search.question.base), overrides, True))
     found = [r.result() for r in records]
     wrong = next((str(r["error"]) for r in found if r["error"] is not None), None)
     rows = () if wrong else tuple(r["rows"][0] for r in found)
@@ -407,11 +390,8 @@ def said(question: Question, tried: Tried) -> str:
     """Return the numbers of a system that the goal is about, in words."""
     if tried.error is not None:
         return tried.error
-    parts = []
-    for bound in question.goal:
-        values = [v for r in tried.rows if (v := value(bound, r)) is not None]
-        if values:
-            parts.append(f"{bound.name} {bound.shown(sum(values) / len(values))}")
+    means = [(bound, tried.bounded(bound)) for bound in question.goal]
+    parts = [f"{bound.name} {bound.shown(mean)}" for bound, mean in means if mean is not None]
     late = any(r.get("overloaded") for r in tried.rows)
     return ", ".join(parts) + (", and cannot keep up" if late else "")
 

@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headstack import paired
+
 #: Least number of requests beyond the quantile in a batch, and most and least number of batches.
 LEAST_BEYOND, MOST_BATCHES, LEAST_BATCHES = 10, 20, 5
 
@@ -42,7 +44,6 @@ class Interval(NamedTuple):
         high: upper end.
         n_batches: number of batches.
         n_beyond: number of requests beyond the quantile.
-
     """
 
     value: float
@@ -64,7 +65,6 @@ def least_requests(share: float) -> int:
     Example:
         >>> least_requests(0.99)
         5000
-
     """
     return math.ceil(round(LEAST_BATCHES * LEAST_BEYOND / (1 - share), 6))
 
@@ -77,8 +77,6 @@ def quantile(times: Array, share: float) -> float:
 
 def interval(times: Array, share: float) -> Interval:
     """Return the quantile of times in order of arrival, with its interval."""
-    from scipy.special import stdtrit
-
     whole = quantile(times, share)
     b = n_batches(len(times), share)
     beyond = int(len(times) * (1 - share))
@@ -88,13 +86,11 @@ def interval(times: Array, share: float) -> Interval:
     single = [quantile(times[i * size : (i + 1) * size], share) for i in range(b)]
     apart = [math.log(max(q, 1e-12) / whole) for q in single]
     spread = math.sqrt(sum(a * a for a in apart) / (b - 1) / b)
-    factor = math.exp(float(stdtrit(b - 1, 0.975)) * spread)
+    factor = math.exp(paired.student(b - 1) * spread)
     return Interval(whole, whole / factor, whole * factor, b, beyond)
 
 
-def measured(
-    base: Mapping[str, Any], overrides: Mapping[str, Any], share: float, operation: str | None
-) -> list[Any]:
+def measured(base: Mapping[str, Any], overrides: Mapping[str, Any], share: float, operation: str | None) -> list[Any]:
     """Simulate one system with a log of its requests; return the interval of a quantile.
 
     Args:
@@ -102,7 +98,6 @@ def measured(
         overrides: as the core takes them.
         share: of the quantile.
         operation: whose requests count; None: all.
-
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -110,11 +105,10 @@ def measured(
     from headstack.sweeps import worker
 
     with tempfile.TemporaryDirectory(prefix="headstack-") as folder:
-        document = worker._document(base, overrides, Path(folder))
+        document = worker.document(base, overrides, Path(folder))
         (system,) = document["systems"]
         table = pq.read_table(
-            Path(folder) / system["requests_file"],
-            columns=["arrival_ns", "response_time_s", "op", "error"],
+            Path(folder) / system["requests_file"], columns=["arrival_ns", "response_time_s", "op", "error"]
         )
     # A failed request has no response time.
     table = table.filter(pc.invert(table["error"]))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstack.advice.answer import Advice, row, said, why
-from headstack.advice.search import Found, Tried, value
+from headstack.advice.search import Found
 
 if TYPE_CHECKING:
     from headstack.plots.look import Chart
@@ -21,11 +21,6 @@ def _time(answer: Advice) -> tuple[str, Any] | None:
     """Return name and bound of the goal's first time, or None."""
     bound = answer.question.bound or next((b for b in answer.question.goal if b.unit == "ms"), None)
     return None if bound is None else (f"{bound.name} response time", bound)
-
-
-def _value(bound: Any, tried: Tried) -> float | None:
-    values = [v for r in tried.rows if (v := value(bound, r)) is not None]
-    return sum(values) / len(values) if values else None
 
 
 def figures(answer: Advice) -> "dict[str, Chart]":
@@ -52,26 +47,23 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
         if found.best is None:
             continue
         numbers = row(answer.question, found.best)
+        rebuild = numbers["rebuild_s"]
         place = "recommended" if found is answer.chosen else "not dominated"
         if not any(found is f for f in answer.front):
             place = "dominated"
         rows.append(
             {
                 "x": numbers["power_mean_w"],
-                "y": (_value(bound, found.best) or 0.0) * 1e3,
+                "y": (found.best.bounded(bound) or 0.0) * 1e3,
                 "system": place,
                 "what": f"{found.best.count} x {found.design.label}",
                 "settings": numbers["settings"],
                 "drives": found.best.count,
                 "cost": _dollars(numbers),
-                "rebuild": _hours(numbers),
+                "rebuild": "none: data lost" if rebuild is None else f"{rebuild / 3600:,.1f} h",
             }
         )
-    names = [
-        n
-        for n in ("recommended", "not dominated", "dominated")
-        if any(r["system"] == n for r in rows)
-    ]
+    names = [n for n in ("recommended", "not dominated", "dominated") if any(r["system"] == n for r in rows)]
     base = alt.Chart(pd.DataFrame(rows))
     x = alt.X("x:Q", title="mean power (W)")
     y = alt.Y("y:Q", title=f"{name} (ms)", scale=dict(zero=False, padding=20))
@@ -105,11 +97,6 @@ def _dollars(numbers: Mapping[str, Any]) -> str:
     return f"{bought}, energy {numbers['energy_usd']:,.0f}"
 
 
-def _hours(numbers: Mapping[str, Any]) -> str:
-    rebuild = numbers["rebuild_s"]
-    return "none: data lost" if rebuild is None else f"{rebuild / 3600:,.1f} h"
-
-
 def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     import altair as alt
 
@@ -119,7 +106,7 @@ def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     for found in answer.found:
         best: dict[int, float] = {}
         for tried in found.tried:
-            number = _value(bound, tried)
+            number = tried.bounded(bound)
             if number is not None:
                 best[tried.count] = min(best.get(tried.count, number), number)
         if len(best) > 1:
@@ -192,10 +179,7 @@ def settings(answer: Advice) -> list[tuple[str, str]]:
     if chosen is None:
         return []
     return [
-        (
-            k.settings,
-            "cannot be run" if mine == float("inf") else f"{mine / best:.2f} times the best",
-        )
+        (k.settings, "cannot be run" if mine == float("inf") else f"{mine / best:.2f} times the best")
         for k, mine, best in chosen.dropped
     ]
 
@@ -237,7 +221,6 @@ def write(answer: Advice, folder: Path, *, figures_too: bool = True) -> list[Pat
 
     Raises:
         OSError: they cannot be written.
-
     """
     import json
 

@@ -1,7 +1,7 @@
 """What advice is asked: workload, goal, limits, and what may be bought."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,7 +45,6 @@ class Question:
         schedulers: schedulers that are tried.
         caches: cache policies that are tried.
         chunks: sizes of chunks that are tried; None: the default of the organisation.
-
     """
 
     workload: Mapping[str, Any]
@@ -99,16 +98,12 @@ def amount(kind: str, given: object, where: str) -> float | None:
 
     Raises:
         ConfigError: it is no quantity above 0.
-
     """
     if given is None:
         return None
     if not isinstance(given, str):
         raise ConfigError(f"{where}: got {shown(given)}, need text with a unit")
-    try:
-        value: float = _bridge.call("quantity", kind, given)
-    except ConfigError as e:
-        raise ConfigError(f"{where}: {e}") from None
+    value = _bridge.quantity(kind, given, where)
     if value <= 0:
         raise ConfigError(f"{where}: got {given}, need more than 0")
     return value
@@ -127,11 +122,8 @@ def load_of(trace: str, workload: Mapping[str, Any]) -> tuple[space.Load, list[i
     Raises:
         ConfigError: the trace has no reads or writes.
         TraceError: it cannot be read.
-
     """
-    info = _bridge.call(
-        "trace_info", trace, workload.get("format"), workload.get("on_error", "fail")
-    )
+    info = _bridge.call("trace_info", trace, workload.get("format"), workload.get("on_error", "fail"))
     counted = info["n_reads"] + info["n_writes"]
     if not counted or not info["duration_s"]:
         raise ConfigError(f"{trace}: got a trace without times or without reads and writes")
@@ -151,7 +143,7 @@ def load_of(trace: str, workload: Mapping[str, Any]) -> tuple[space.Load, list[i
 
 
 def make(
-    trace: str,
+    trace: str | os.PathLike[str],
     goal: object,
     *,
     capacity: object = None,
@@ -159,19 +151,19 @@ def make(
     budget: float | None = None,
     growth: float = 1.0,
     survives: int = 0,
-    names: Sequence[str] | None = None,
-    dashes: Sequence[str | None] = (None,),
-    organisations: Sequence[str] | None = None,
+    drives: Iterable[str] | None = None,
+    dash: Sequence[str | None] = (None,),
+    organisations: Iterable[str] | None = None,
     depths: Sequence[int | None] = (None,),
     schedulers: Sequence[str | None] = (None,),
     caches: Sequence[str | None] = (None,),
     chunks: Sequence[str | None] = (None,),
     group: int = space.GROUP,
     prices: "str | os.PathLike[str] | price_tables.Prices | None" = None,
-    settings: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
     most: int = 64,
     seeds: int = 3,
-    objective: str | None = None,
+    minimise: str | None = None,
     years: float = 5.0,
 ) -> Question:
     """Return a question; arguments as of `headstack.advise`.
@@ -179,7 +171,6 @@ def make(
     Raises:
         ConfigError: an argument cannot be used.
         TraceError: the trace cannot be read.
-
     """
     bounds = goals.parse(goal)
     _numbers(growth=growth, budget=budget, most=most, seeds=seeds, years=years)
@@ -200,15 +191,15 @@ def make(
     if not kept:
         got = ", ".join(organisations)
         raise ConfigError(f"organisations: got {got}, need raid10 or raid5 to survive a failure")
-    listed = default_drives() if names is None else list(names)
+    listed = default_drives() if drives is None else list(drives)
     table = price_tables.chosen(prices)
-    designs = space.designs(listed, dashes, kept, {} if table is None else table.usd, group)
+    designs = space.designs(listed, dash, kept, {} if table is None else table.usd, group)
     for design in designs:
         design.capacity_bytes  # noqa: B018  a drive that cannot be used is an error here
-    workload, load = _workload(trace, settings or {}, growth)
+    workload, load = _workload(os.fspath(trace), set or {}, growth)
     kinds = {d.price_kind for d in designs}
-    if objective is None:
-        objective = "cost" if None not in kinds and len(kinds) == 1 else "drives"
+    usual = "cost" if None not in kinds and len(kinds) == 1 else "drives"
+    objective = usual if minimise is None else minimise
     if objective not in OBJECTIVES:
         raise ConfigError(need_one_of("minimise", objective, OBJECTIVES))
     if objective == "cost" or budget is not None:
@@ -227,9 +218,7 @@ def _check_prices(where: str, designs: Sequence[space.Design]) -> None:
     unknown = sorted({d.drive for d in designs if d.usd is None})
     need = "a table of prices for all drives (--prices), or other drives"
     if unknown:
-        raise ConfigError(
-            f"{where}: got drives without a price ({', '.join(unknown)}), need {need}"
-        )
+        raise ConfigError(f"{where}: got drives without a price ({', '.join(unknown)}), need {need}")
     kinds = sorted({str(d.price_kind) for d in designs})
     if len(kinds) > 1:
         raise ConfigError(f"{where}: got prices of the kinds {', '.join(kinds)}, need {need}")
@@ -241,9 +230,7 @@ def _numbers(**given: float | None) -> None:
             raise ConfigError(f"{name}: got {value}, need a number above 0")
 
 
-def _workload(
-    trace: str, settings: Mapping[str, Any], growth: float
-) -> tuple[dict[str, Any], space.Load]:
+def _workload(trace: str, settings: Mapping[str, Any], growth: float) -> tuple[dict[str, Any], space.Load]:
     """Return the table of the workload, and what is known of it."""
     workload: dict[str, Any] = {"trace": trace}
     for key, value in settings.items():

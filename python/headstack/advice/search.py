@@ -63,7 +63,6 @@ class Ask:
         count: its number of drives.
         n_requests: requests from the beginning of the trace; None: all.
         seed: the seed.
-
     """
 
     kind: Kind
@@ -82,7 +81,6 @@ class Tried:
         rows: the numbers, one row for each seed.
         excess: the largest ratio of a number to its bound; infinite if it cannot be run.
         error: why it cannot be run, or None.
-
     """
 
     kind: Kind
@@ -101,6 +99,11 @@ class Tried:
         values = [float(r[column]) for r in self.rows if r.get(column) is not None]
         return fmean(values) if values else None
 
+    def bounded(self, bound: goals.Bound) -> float | None:
+        """Return the mean of a bounded number over its seeds."""
+        values = [v for r in self.rows if (v := value(bound, r)) is not None]
+        return sum(values) / len(values) if values else None
+
 
 @dataclass
 class Found:
@@ -115,7 +118,6 @@ class Found:
         best: the system with fewest drives that meets the goal, or None.
         tried: all that ran the whole trace, in order.
         dropped: settings that were dropped, with their excess and that of the best, on a part.
-
     """
 
     design: Design
@@ -199,7 +201,6 @@ def coarse(number: float | None) -> float:
     Example:
         >>> coarse(14.8503) == coarse(14.8509), coarse(10.0) < coarse(10.3)
         (True, True)
-
     """
     return math.inf if number is None or number <= 0 else round(100 * math.log(number))
 
@@ -211,12 +212,9 @@ class Search:
         question: the question.
         n_simulated: requests of all runs that were asked for.
         n_runs: number of these runs.
-
     """
 
-    def __init__(
-        self, question: Question, store: Records, executor: Callable[[], Executor]
-    ) -> None:
+    def __init__(self, question: Question, store: Records, executor: Callable[[], Executor]) -> None:
         self.question = question
         self.n_simulated = 0
         self.n_runs = 0
@@ -257,9 +255,7 @@ class Search:
         for ask in new:
             record = self._store.get(names[ask])
             if record is None:
-                futures[ask] = self.pool().submit(
-                    worker.simulate, self._hash, self.overrides(ask), True
-                )
+                futures[ask] = self.pool().submit(worker.simulate, self._hash, self.overrides(ask), True)
             else:
                 self._known[ask] = record
         for ask, future in futures.items():
@@ -367,9 +363,7 @@ class Search:
     def _design(self, found: Found) -> Searching:
         """Search one design."""
         question = self.question
-        every = kinds(
-            found.design, question.depths, question.schedulers, question.caches, question.chunks
-        )
+        every = kinds(found.design, question.depths, question.schedulers, question.caches, question.chunks)
         wanted = found.counts[0]
         busy = found.design.utilisation(question.load, 1) / TARGET
         start = min(found.counts, key=lambda n: abs(n - max(wanted, math.ceil(busy))))
@@ -438,9 +432,7 @@ class Search:
             at_best = []
             for kind in dict.fromkeys([best.kind, first, *others]):
                 sure = kind == best.kind
-                at_best.append(
-                    (yield from self._try(found, kind, best.count, None, all_seeds=sure))
-                )
+                at_best.append((yield from self._try(found, kind, best.count, None, all_seeds=sure)))
             good = [t for t in at_best if t.meets] or [best]
             chosen = min(good, key=lambda t: (coarse(t.mean("power_mean_w")), t.excess))
             chosen = yield from self._try(found, chosen.kind, best.count, None, all_seeds=True)

@@ -36,7 +36,7 @@ def default_chunk(organisation: str) -> str:
     (entry,) = (e for e in _bridge.call("plugins")["organisation"] if e["name"] == organisation)
     key = _CHUNK_KEYS[organisation]
     (given,) = (p["default"] for p in entry["parameters"] if p["key"] == key)
-    return f"{_bridge.call('quantity', 'size', given) / 1024:g} KiB"
+    return f"{_bridge.quantity('size', given) / 1024:g} KiB"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,6 @@ class Load:
         mean_bytes: of reads and writes.
         n_requests: number of requests of a whole run.
         span_bytes: end of the used addresses.
-
     """
 
     rate_per_s: float
@@ -69,7 +68,6 @@ class Design:
         organisation: one of `ORGANISATIONS`.
         price: what one costs in US dollars (low, high), in place of the file's; or None.
         group: most drives of one group of ``raid5``.
-
     """
 
     drive: str
@@ -193,7 +191,6 @@ class Kind:
         queue_depth: commands that the drive may reorder.
         scheduler: order of commands in the drive.
         cache: one of `CACHES`.
-
     """
 
     design: Design
@@ -223,7 +220,7 @@ class Kind:
         width = count // d.groups(count)
         if width < count:
             # Striped by whole rows, so that what fills a row of one group reads nothing first.
-            row = (width - 1) * int(_bridge.call("quantity", "size", self.chunk))
+            row = (width - 1) * int(_bridge.quantity("size", self.chunk))
             table["organisation"] = {"name": "raid0", "stripe_unit": f"{row} B"}
             table["layers"] = [{**volume, "of": width}]
         if d.dash is not None:
@@ -251,7 +248,6 @@ def designs(
 
     Raises:
         ConfigError: a drive cannot be used.
-
     """
     found = []
     for name in names:
@@ -263,8 +259,7 @@ def designs(
                 found.append(design)
     if not found:
         raise ConfigError(
-            "advise: got no design, need one; hint: drives whose actuators are logical units have "
-            "only raid0 here"
+            "advise: got no design, need one; hint: drives whose actuators are logical units have only raid0 here"
         )
     return found
 
@@ -280,10 +275,4 @@ def kinds(
     # A drive without a buffer completes all writes on the medium.
     policies = caches if design.has_buffer else caches[:1] and [None]
     sizes = dict.fromkeys(chunk or default_chunk(design.organisation) for chunk in chunks)
-    return [
-        Kind(design, chunk, d, s, c)
-        for chunk in sizes
-        for c in policies
-        for s in schedulers
-        for d in depths
-    ]
+    return [Kind(design, chunk, d, s, c) for chunk in sizes for c in policies for s in schedulers for d in depths]

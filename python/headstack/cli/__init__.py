@@ -14,15 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headstack import paths
-from headstack.errors import (
-    NO_ROOM,
-    UNUSABLE,
-    ConfigError,
-    HeadstackError,
-    TraceError,
-    printable,
-    reason_of,
-)
+from headstack.errors import NO_ROOM, UNUSABLE, ConfigError, HeadstackError, TraceError, printable, reason_of
 from headstack.suggest import need_one_of
 
 #: The modules of this folder that define a command, in the order of the help.

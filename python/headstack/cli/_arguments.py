@@ -50,7 +50,6 @@ class Option:
             max: the greatest number.
             suggest: returns values that shells suggest.
             alone: the value if it stands without one.
-
         """
         self.alone = alone
         self.names = names
@@ -117,11 +116,7 @@ def _add(parser: _Parser, name: str, annotation: Any, default: Any) -> argparse.
         if default is not ...:
             count = {"nargs": "*" if several else "?", "default": default}
         return parser.add_argument(
-            name,
-            metavar=given.metavar,
-            help=given.help,
-            type=Path if kind in (Path, list[Path]) else str,
-            **count,
+            name, metavar=given.metavar, help=given.help, type=Path if kind in (Path, list[Path]) else str, **count
         )
     names = given.names or (f"--{name.replace('_', '-')}",)
     more: dict[str, Any] = {"dest": name, "default": default, "help": given.help}
@@ -164,7 +159,6 @@ def _parser(
         parser: an empty one, or none.
         complete: called with each argument that is added, its type and its declaration.
         only_options: whether to leave out positional arguments.
-
     """
     code = function.__code__
     defaults = function.__defaults__ or ()
@@ -202,7 +196,6 @@ def whole_parser(
         complete: called with each argument that is added, its type and its declaration.
         subcommands: returns those of a command. Known values of its first argument are added
             as if they were subcommands too, because the further arguments depend on the value.
-
     """
     whole = _Parser(prog="headstack")
     whole.add_argument("--version", action="store_true", help="Print the version")
@@ -242,7 +235,6 @@ def call(name: str, function: Callable[..., int | None], args: Sequence[str]) ->
 
     Raises:
         ConfigError: the command line is wrong.
-
     """
     parser = _parser(name, function)
     try:
@@ -251,9 +243,7 @@ def call(name: str, function: Callable[..., int | None], args: Sequence[str]) ->
         option = e.argument_name or ""
         message = e.message.replace("expected one argument", "got nothing, need a value")
         longest = max(option.split("/"), key=len)
-        raise ConfigError(
-            f"{parser.prog}: {longest}: {message}; see {parser.prog} --help"
-        ) from None
+        raise ConfigError(f"{parser.prog}: {longest}: {message}; see {parser.prog} --help") from None
     unknown = next((a for a in more if a.startswith("-") and a != "-"), None)
     if unknown is not None:
         options = [o for action in parser._actions for o in action.option_strings]

@@ -22,7 +22,6 @@ class Layout(NamedTuple):
         gap: characters between two columns.
         broken: whether headings are broken at spaces.
         text_widths: greatest widths of columns of text that have to be wrapped, by index.
-
     """
 
     columns: Sequence[int]
@@ -31,9 +30,7 @@ class Layout(NamedTuple):
     text_widths: Mapping[int, int] = {}
 
 
-def layouts(
-    headings: Headings, rows: Rows, width: int, short: Sequence[int] | None = None
-) -> list[Layout]:
+def layouts(headings: Headings, rows: Rows, width: int, short: Sequence[int] | None = None) -> list[Layout]:
     """Return the layout of a table that fits, or of as many tables as needed.
 
     Numbers are never broken. What is tried in this order: all columns, closer to each other; only
@@ -45,7 +42,6 @@ def layouts(
         rows: one text for each column.
         width: characters of a line.
         short: indices of the columns that suffice, if not all fit.
-
     """
     choices = [range(len(headings)), *([] if short is None else [short])]
     for columns in choices:
@@ -91,9 +87,7 @@ def _line(widths: Sequence[int], gap: int) -> int:
     return sum(widths) + gap * (len(widths) - 1)
 
 
-def _groups(
-    headings: Headings, rows: Rows, width: int, columns: Sequence[int]
-) -> list[Sequence[int]]:
+def _groups(headings: Headings, rows: Rows, width: int, columns: Sequence[int]) -> list[Sequence[int]]:
     """Distribute the columns of numbers over as many tables as needed, each with the texts."""
     texts = [i for i in columns if headings[i][1]]
     wide = (_width(headings[i], rows, i, True) for i in texts)

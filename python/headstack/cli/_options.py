@@ -33,11 +33,7 @@ Form = Annotated[
 
 #: ``--wide``
 Wide = Annotated[
-    bool,
-    Option(
-        "--wide",
-        help="Print all columns, also where the terminal has no room for them beside each other.",
-    ),
+    bool, Option("--wide", help="Print all columns, also where the terminal has no room for them beside each other.")
 ]
 
 #: ``--set``
@@ -52,24 +48,14 @@ Settings = Annotated[
 ]
 
 #: ``--force`` of commands that write results
-Force = Annotated[
-    bool, Option("--force", help="With --out: replace the earlier results in the folder.")
-]
+Force = Annotated[bool, Option("--force", help="With --out: replace the earlier results in the folder.")]
 
 #: ``--no-figures`` of commands that write a page
-Figures = Annotated[
-    bool,
-    Option(help="With a page, also write its figures as PNG and SVG, into a folder beside it."),
-]
+Figures = Annotated[bool, Option(help="With a page, also write its figures as PNG and SVG, into a folder beside it.")]
 
 #: ``--on-error``
 OnError = Annotated[
-    str,
-    Option(
-        metavar="WHAT",
-        help="A bad record: fail, or skip and count it.",
-        suggest=lambda: ("fail", "skip"),
-    ),
+    str, Option(metavar="WHAT", help="A bad record: fail, or skip and count it.", suggest=lambda: ("fail", "skip"))
 ]
 
 #: ``--order``
@@ -105,7 +91,6 @@ def settings(given: Sequence[str] | None, option: str = "--set") -> Pairs:
 
     Raises:
         ConfigError: one is not a pair, occurs twice, or begins like TOML and is invalid.
-
     """
     from headstack.errors import ConfigError
 
@@ -141,7 +126,6 @@ def format_parameters(given: list[str] | None) -> str:
 
     Raises:
         ConfigError: one is not a pair, or occurs twice.
-
     """
     import json
 
@@ -152,11 +136,7 @@ def format_parameters(given: list[str] | None) -> str:
 
 #: ``--sources-anywhere``
 SourcesAnywhere = Annotated[
-    bool,
-    Option(
-        "--sources-anywhere",
-        help="Let DiskSim's drive files name files outside their folder.",
-    ),
+    bool, Option("--sources-anywhere", help="Let DiskSim's drive files name files outside their folder.")
 ]
 
 #: ``--seed`` and ``--threads`` of commands that run an experiment
@@ -167,15 +147,11 @@ Threads = Annotated[int | None, Option(min=1, help="Threads to use; results do n
 Json = Annotated[bool, Option("--json", help="Print one JSON document instead of the table.")]
 
 #: ``--jobs``
-Jobs = Annotated[
-    int | None,
-    Option(min=1, help="Processes of this machine; as many as processors unless said."),
-]
+Jobs = Annotated[int | None, Option(min=1, help="Processes of this machine; as many as processors unless said.")]
 
 #: ``--seeds``
 Seeds = Annotated[
-    int | None,
-    Option(min=1, help="Runs, or runs of each point, with seeds from the experiment's own on."),
+    int | None, Option(min=1, help="Runs, or runs of each point, with seeds from the experiment's own on.")
 ]
 
 #: ``--measure``
@@ -183,8 +159,7 @@ Measure = Annotated[
     str | None,
     Option(
         metavar="NAME",
-        help="What is shown first and drawn: a column of the results, or mean, p50, p90, p95, "
-        "p99, p999, iops, power.",
+        help="What is shown first and drawn: a column of the results, or mean, p50, p90, p95, p99, p999, iops, power.",
         suggest=lambda: ("mean", "p50", "p90", "p95", "p99", "p999", "iops", "power"),
     ),
 ]

@@ -97,11 +97,7 @@ def _print_numbers(document: Mapping[str, Any], form: str, wide: bool) -> None:
 
 
 def _print(
-    columns: "Sequence[Column]",
-    rows: Sequence[Sequence[str]],
-    document: Mapping[str, Any],
-    form: str,
-    wide: bool,
+    columns: "Sequence[Column]", rows: Sequence[Sequence[str]], document: Mapping[str, Any], form: str, wide: bool
 ) -> bool:
     """Print a table of results; return whether all columns had room."""
     from headstack import table

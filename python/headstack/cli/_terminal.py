@@ -69,7 +69,6 @@ def print_table(
 
     Returns:
         Whether all columns were printed.
-
     """
     if form == MARKDOWN:
         _print_markdown(headings, rows, title)
@@ -95,11 +94,7 @@ def print_table(
 
 
 #: Rich's padding for each gap: it puts one space between columns besides.
-_PADDING: dict[int, tuple[int, int, int, int]] = {
-    3: (0, 1, 0, 1),
-    2: (0, 1, 0, 0),
-    1: (0, 0, 0, 0),
-}
+_PADDING: dict[int, tuple[int, int, int, int]] = {3: (0, 1, 0, 1), 2: (0, 1, 0, 0), 1: (0, 0, 0, 0)}
 
 
 def _rich_table(headings: Headings, rows: Rows, layout: Layout, title: str | None) -> "Table":
@@ -121,9 +116,7 @@ def _rich_table(headings: Headings, rows: Rows, layout: Layout, title: str | Non
         heading, text = headings[i]
         if text:
             most = layout.text_widths.get(i)
-            table.add_column(
-                heading, overflow="fold", vertical="top", no_wrap=most is None, max_width=most
-            )
+            table.add_column(heading, overflow="fold", vertical="top", no_wrap=most is None, max_width=most)
         else:
             shown = heading.replace(" ", "\n") if layout.broken else heading
             table.add_column(shown, justify="right", no_wrap=True)
@@ -132,9 +125,7 @@ def _rich_table(headings: Headings, rows: Rows, layout: Layout, title: str | Non
     return table
 
 
-def _print_markdown(
-    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
-) -> None:
+def _print_markdown(headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None) -> None:
     """Print a table in GitHub's Markdown; characters with a meaning in Markdown are escaped."""
 
     def line(cells: Iterable[str]) -> str:
@@ -185,9 +176,7 @@ def between(form: str = TEXT) -> None:
         print()
 
 
-def _print_plain(
-    headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None
-) -> bool:
+def _print_plain(headings: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], title: str | None) -> bool:
     """Print a table as Rich does when nothing wraps; return whether that was possible.
 
     It is not possible if a character may be wider or narrower than a column.
@@ -202,8 +191,7 @@ def _print_plain(
     texts = [text for _, text in headings]
     shown = [
         "   ".join(
-            cell.ljust(size) if text else cell.rjust(size)
-            for cell, size, text in zip(line, widths, texts, strict=True)
+            cell.ljust(size) if text else cell.rjust(size) for cell, size, text in zip(line, widths, texts, strict=True)
         )
         for line in lines
     ]
@@ -272,7 +260,6 @@ def check_form(form: str, as_json: bool = False) -> None:
 
     Raises:
         ConfigError: it is not in `FORMS`, or two forms are requested.
-
     """
     if form not in FORMS:
         raise ConfigError(need_one_of("--format", form, FORMS))
@@ -285,7 +272,6 @@ def standard_input() -> BinaryIO:
 
     Raises:
         ConfigError: the process was started without one.
-
     """
     # The declared type of `sys.stdin` does not include None, although it may be None.
     stream: Any = sys.stdin
@@ -300,7 +286,6 @@ def check_on_error(value: str) -> None:
 
     Raises:
         ConfigError: it is neither ``fail`` nor ``skip``.
-
     """
     if value not in ("fail", "skip"):
         raise ConfigError(need_one_of("--on-error", value, ["fail", "skip"]))
@@ -311,7 +296,6 @@ def check_format(option: str, value: str | None) -> None:
 
     Raises:
         ConfigError: `value` is not the name of a format; the message has `option` and the names.
-
     """
     from headstack.cli._options import trace_formats
 

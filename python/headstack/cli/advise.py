@@ -1,7 +1,7 @@
 """``headstack advise``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Option
 from headstack.cli._options import Figures, Form, Jobs, Settings, Wide
@@ -9,74 +9,49 @@ from headstack.cli._options import Figures, Form, Jobs, Settings, Wide
 if TYPE_CHECKING:
     from headstack.advice import Advice
 
+#: What is not of the question.
+_SHOWN = ("settings", "as_json", "form", "wide", "figures")
+
+#: Settings of which several may be tried.
+_TRIED = ("dash", "schedulers", "caches", "chunks")
+
 
 def command(
-    trace: Annotated[
-        str | None, Option("--trace", metavar="TRACE", help="The load; needed.")
-    ] = None,
+    trace: Annotated[str | None, Option("--trace", metavar="TRACE", help="The load; needed.")] = None,
     goal: Annotated[
-        str | None,
-        Option("--goal", metavar="GOAL", help='What must be kept, as in "p99<30ms"; needed.'),
+        str | None, Option("--goal", metavar="GOAL", help='What must be kept, as in "p99<30ms"; needed.')
     ] = None,
-    capacity: Annotated[
-        str | None, Option(metavar="SIZE", help='Least usable capacity, as in "200 TB".')
-    ] = None,
-    power: Annotated[
-        str | None, Option(metavar="POWER", help='Most mean power of all drives, as in "2 kW".')
-    ] = None,
-    budget: Annotated[
-        float | None, Option(metavar="USD", min=0, help="Most dollars for the drives.")
-    ] = None,
-    growth: Annotated[
-        float, Option(metavar="FACTOR", help="Load and capacity grow by this factor.")
-    ] = 1.0,
-    survives: Annotated[
-        int, Option(metavar="N", min=0, max=1, help="Failed drives that the data must survive.")
-    ] = 0,
+    capacity: Annotated[str | None, Option(metavar="SIZE", help='Least usable capacity, as in "200 TB".')] = None,
+    power: Annotated[str | None, Option(metavar="POWER", help='Most mean power of all drives, as in "2 kW".')] = None,
+    budget: Annotated[float | None, Option(metavar="USD", min=0, help="Most dollars for the drives.")] = None,
+    growth: Annotated[float, Option(metavar="FACTOR", help="Load and capacity grow by this factor.")] = 1.0,
+    survives: Annotated[int, Option(metavar="N", min=0, max=1, help="Failed drives that the data must survive.")] = 0,
     drives: Annotated[
-        str | None,
-        Option(metavar="A,B", help="Drives to choose from; those of recent years unless said."),
+        str | None, Option(metavar="A,B", help="Drives to choose from; those of recent years unless said.")
     ] = None,
-    dash: Annotated[
-        str | None,
-        Option(metavar="A,B", help="Arms and heads to try, as in D1A1S1H1,D1A2S1H1."),
-    ] = None,
+    dash: Annotated[str | None, Option(metavar="A,B", help="Arms and heads to try, as in D1A1S1H1,D1A2S1H1.")] = None,
     organisations: Annotated[
         str | None, Option(metavar="A,B", help="Of raid0, raid10, raid5; all unless said.")
     ] = None,
-    depths: Annotated[
-        str | None, Option(metavar="A,B", help="Queue depths to try; the drive's unless said.")
-    ] = None,
-    schedulers: Annotated[
-        str | None, Option(metavar="A,B", help="Schedulers to try; the drive's unless said.")
-    ] = None,
+    depths: Annotated[str | None, Option(metavar="A,B", help="Queue depths to try; the drive's unless said.")] = None,
+    schedulers: Annotated[str | None, Option(metavar="A,B", help="Schedulers to try; the drive's unless said.")] = None,
     caches: Annotated[
-        str | None,
-        Option(
-            metavar="A,B",
-            help="Of write-through and write-back; as in the drive's file unless said.",
-        ),
+        str | None, Option(metavar="A,B", help="Of write-through and write-back; as in the drive's file unless said.")
     ] = None,
     chunks: Annotated[
-        str | None,
-        Option(metavar="A,B", help='Chunks to try, as in "64 KiB,512 KiB"; run\'s unless said.'),
+        str | None, Option(metavar="A,B", help='Chunks to try, as in "64 KiB,512 KiB"; run\'s unless said.')
     ] = None,
     group: Annotated[
-        int,
-        Option(
-            metavar="N", min=3, help="Most drives of one RAID-5 group; more are groups, striped."
-        ),
+        int, Option(metavar="N", min=3, help="Most drives of one RAID-5 group; more are groups, striped.")
     ] = 16,
     prices: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Table of prices of drives; else that of $HEADSTACK_PRICES."),
+        Path | None, Option(metavar="FILE", help="Table of prices of drives; else that of $HEADSTACK_PRICES.")
     ] = None,
     minimise: Annotated[
         str | None,
         Option(
             metavar="WHAT",
-            help="drives, power, or cost: price and energy. Cost unless a price is unknown, then "
-            "drives.",
+            help="drives, power, or cost: price and energy. Cost unless a price is unknown, then drives.",
             suggest=lambda: ("drives", "power", "cost"),
         ),
     ] = None,
@@ -94,9 +69,7 @@ def command(
         ),
     ] = None,
     jobs: Jobs = None,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document instead of text.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document instead of text.")] = False,
     form: Form = "text",
     wide: Wide = False,
     figures: Figures = True,
@@ -109,8 +82,8 @@ def command(
     Examples:
       headstack advise --trace examples/traces/pgbench.csv.zst --goal p99=30ms --capacity "20 TB"
       headstack advise --trace TRACE --goal "p99<30ms" --survives 1 --power "200 W" --out out/advice
-
     """
+    given: dict[str, Any] = {k: v for k, v in locals().items() if k not in _SHOWN}
     from headstack import advice
     from headstack.cli import FAILED, INTERRUPTED, _options, _terminal
     from headstack.errors import ConfigError
@@ -119,8 +92,6 @@ def command(
     for name, value in (("--trace", trace), ("--goal", goal)):
         if value is None:
             raise ConfigError(f"headstack advise: {name}: got none, need it")
-    assert trace is not None
-    assert goal is not None
     if out is not None:
         from headstack import drawing
         from headstack.paths import output_directory
@@ -129,30 +100,11 @@ def command(
         output_directory(out, "--out")
     try:
         with _terminal.progress("advise", "runs/s") as bar:
+            listed = {key: _listed(given[key]) for key in ("drives", "organisations")}
+            tried = {key: _listed(given[key]) or (None,) for key in _TRIED}
             answer = advice.advise(
-                trace,
-                goal,
-                capacity=capacity,
-                power=power,
-                budget=budget,
-                growth=growth,
-                survives=survives,
-                drives=_listed(drives),
-                dash=_listed(dash) or (None,),
-                organisations=_listed(organisations),
-                depths=_whole(depths) or (None,),
-                schedulers=_listed(schedulers) or (None,),
-                caches=_listed(caches) or (None,),
-                chunks=_listed(chunks) or (None,),
-                group=group,
-                prices=prices,
+                **{**given, **listed, **tried, "depths": _whole(depths) or (None,)},
                 set=_options.settings(settings),
-                most=most,
-                seeds=seeds,
-                minimise=minimise,
-                years=years,
-                out=out,
-                jobs=jobs,
                 progress=bar,
             )
     except KeyboardInterrupt:
@@ -211,12 +163,7 @@ def _print(answer: "Advice", form: str, wide: bool) -> None:
         bounds = [(b, b.name, b.unit) for b in answer.question.goal if b.measure != "power"]
         headings = [("design", True), ("drives", False), ("settings", True)]
         headings += [(f"{name} {unit}", False) for _, name, unit in bounds]
-        headings += [
-            ("power W", False),
-            ("dollars", False),
-            ("energy $", False),
-            ("rebuild h", False),
-        ]
+        headings += [("power W", False), ("dollars", False), ("energy $", False), ("rebuild h", False)]
         rows = []
         for found in answer.front:
             assert found.best is not None
@@ -231,9 +178,7 @@ def _print(answer: "Advice", form: str, wide: bool) -> None:
                     f"{numbers['power_mean_w']:,.1f}",
                     _terminal.NONE if numbers["usd"] is None else f"{numbers['usd']:,.0f}",
                     f"{numbers['energy_usd']:,.0f}",
-                    _terminal.NONE
-                    if numbers["rebuild_s"] is None
-                    else f"{numbers['rebuild_s'] / 3600:,.1f}",
+                    _terminal.NONE if numbers["rebuild_s"] is None else f"{numbers['rebuild_s'] / 3600:,.1f}",
                 ]
             )
         title = "none of these is worse than another one in everything"

@@ -8,20 +8,11 @@ from headstack.cli._options import Form, SourcesAnywhere, drive_names
 
 
 def command(
-    drive: Annotated[
-        str,
-        Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.", suggest=drive_names),
-    ],
+    drive: Annotated[str, Argument("DRIVE", help="A drive's name, or a TOML or DiskSim file.", suggest=drive_names)],
     trace: Annotated[Path, Argument("TRACE", help="Requests with measured response times.")],
-    out: Annotated[
-        Path | None, Option("--out", "-o", metavar="FILE", help="Write the fitted drive.")
-    ] = None,
-    half: Annotated[
-        int, Option(min=1, max=2, help="Which half to fit to; the other one judges.")
-    ] = 1,
-    numbers: Annotated[
-        int, Option(help="7: overheads and link; 10: also positioning and seeks.")
-    ] = 10,
+    out: Annotated[Path | None, Option("--out", "-o", metavar="FILE", help="Write the fitted drive.")] = None,
+    half: Annotated[int, Option(min=1, max=2, help="Which half to fit to; the other one judges.")] = 1,
+    numbers: Annotated[int, Option(help="7: overheads and link; 10: also positioning and seeks.")] = 10,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
@@ -38,7 +29,6 @@ def command(
     Example:
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
       headstack calibrate exos-x18 log_lat.1.log --out my-exos.toml
-
     """
     import json
     import sys
@@ -77,27 +67,18 @@ def command(
         written.append(out)
     if as_json:
         _terminal.print_json(
-            {
-                "drive": spec.get("name", drive),
-                "policy": fit.policy,
-                "values_s": fit.numbers,
-                **demerits,
-            }
+            {"drive": spec.get("name", drive), "policy": fit.policy, "values_s": fit.numbers, **demerits}
         )
     else:
         _terminal.print_table(
-            [("fitted", True), ("ms", False)],
-            [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()],
-            form=form,
+            [("fitted", True), ("ms", False)], [[k, f"{v * 1e3:.4f}"] for k, v in fit.numbers.items()], form=form
         )
         _terminal.between(form)
         _terminal.print_table(
             [("demerit ms", True), ("before", False), ("after", False)],
             [
                 [name, *(f"{v * 1e3:.3f}" for v in pair.values())]
-                for name, pair in zip(
-                    ("half fitted to", "other half"), demerits.values(), strict=True
-                )
+                for name, pair in zip(("half fitted to", "other half"), demerits.values(), strict=True)
             ],
             form=form,
         )

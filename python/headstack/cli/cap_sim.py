@@ -1,30 +1,23 @@
 """``headstack cap-sim``."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Figures, Force, Form, Seed, Settings, Threads, Wide
 
 
 def command(
-    experiment: Annotated[
-        Path,
-        Argument("CONFIG", help="An experiment with a table [capping]; - is standard input."),
-    ],
+    experiment: Annotated[Path, Argument("CONFIG", help="An experiment with a table [capping]; - is standard input.")],
     out: Annotated[
         Path | None,
         Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write capping.html, figures/, result.json and the series as Parquet.",
+            "--out", "-o", metavar="DIR", help="Write capping.html, figures/, result.json and the series as Parquet."
         ),
     ] = None,
     force: Force = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document: the comparison of the policies.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document: the comparison of the policies.")] = False,
     settings: Settings = None,
     form: Form = "text",
     wide: Wide = False,
@@ -40,8 +33,7 @@ def command(
         ),
     ] = None,
     against: Annotated[
-        str | None,
-        Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with."),
+        str | None, Option(metavar="SYSTEM", help="With --seeds: the system to compare the others with.")
     ] = None,
     threads: Threads = None,
 ) -> int | None:
@@ -58,7 +50,6 @@ def command(
       headstack cap-sim examples/capping.toml --out out/capping
       headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
-
     """
     from headstack import capping, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
@@ -68,29 +59,8 @@ def command(
     name = "standard input" if given else experiment.name
     if seeds is not None or against is not None:
         _refuse(seeds, against, seed, out, given)
-        with _terminal.progress(name) as progress:
-            rows = capping.over_seeds(
-                experiment,
-                range(1, (seeds or 0) + 1),
-                against=against,
-                set=_options.settings(settings),
-                threads=threads,
-                progress=progress,
-            )
-        done = rows[0]["n_seeds"]
-        partial = done < (seeds or 0)
-        if as_json:
-            _terminal.print_json({"seeds": done, "policies": rows, "partial": partial})
-        else:
-            for row in rows:
-                if row["answer"]:
-                    _terminal.say(f'"{row["name"]}": {row["answer"]}', form)
-            headings, cells = capping.seed_cells(rows, _terminal.NONE)
-            _terminal.print_table(headings, cells, form=form)
-        if partial:
-            text = f"{experiment}: partial results, of {done} of {seeds} seeds"
-            _terminal.say(text, as_json=True)
-        return INTERRUPTED if partial else None
+        options = {"against": against, "set": _options.settings(settings), "threads": threads}
+        return _by_seed(experiment, seeds or 0, form, as_json, options)
     with _terminal.progress(name) as progress:
         result = capping.cap_sim(
             _terminal.standard_input() if given else experiment,
@@ -135,14 +105,33 @@ def command(
     return INTERRUPTED
 
 
-def _refuse(
-    seeds: int | None, against: str | None, seed: int | None, out: Path | None, given: bool
-) -> None:
+def _by_seed(experiment: Path, seeds: int, form: str, as_json: bool, options: Mapping[str, Any]) -> int | None:
+    """Run once with each seed and print the comparison."""
+    from headstack import capping
+    from headstack.cli import INTERRUPTED, _terminal
+
+    with _terminal.progress(experiment.name) as progress:
+        rows = capping.over_seeds(experiment, range(1, seeds + 1), progress=progress, **options)
+    done = rows[0]["n_seeds"]
+    partial = done < seeds
+    if as_json:
+        _terminal.print_json({"seeds": done, "policies": rows, "partial": partial})
+    else:
+        for row in rows:
+            if row["answer"]:
+                _terminal.say(f'"{row["name"]}": {row["answer"]}', form)
+        headings, cells = capping.seed_cells(rows, _terminal.NONE)
+        _terminal.print_table(headings, cells, form=form)
+    if partial:
+        _terminal.say(f"{experiment}: partial results, of {done} of {seeds} seeds", as_json=True)
+    return INTERRUPTED if partial else None
+
+
+def _refuse(seeds: int | None, against: str | None, seed: int | None, out: Path | None, given: bool) -> None:
     """Refuse options that do not go together.
 
     Raises:
         ConfigError: which one, and what it needs.
-
     """
     from headstack.errors import ConfigError
 

@@ -19,7 +19,6 @@ def command(
       headstack check examples/demo.toml
       headstack check drives/*.toml examples/*.toml
       headstack check experiment.toml --json
-
     """
     from headstack import _bridge, drives
     from headstack.cli import FAILED, _terminal

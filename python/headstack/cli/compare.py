@@ -20,9 +20,7 @@ def _result(path: Path) -> "Result":
         return headstack.load(path)
     given = str(path) == "-"
     with _terminal.progress(_name(path)) as progress:
-        return headstack.run(
-            _terminal.standard_input() if given else path, log_requests=False, progress=progress
-        )
+        return headstack.run(_terminal.standard_input() if given else path, log_requests=False, progress=progress)
 
 
 def _name(path: Path) -> str:
@@ -53,9 +51,7 @@ def command(
         ),
     ],
     form: Form = "text",
-    as_json: Annotated[
-        bool, Option("--json", help="Print one JSON document, with every number.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document, with every number.")] = False,
 ) -> int | None:
     """Compare the systems of two or more results: differences and ratios to the first.
 
@@ -66,7 +62,6 @@ def command(
       headstack compare out/before out/after
       headstack compare before.toml after.toml --format markdown
       headstack compare out/a/result.json out/b out/c --json
-
     """
     from headstack import comparison
     from headstack.cli import INTERRUPTED, _terminal
@@ -80,11 +75,7 @@ def command(
         marks = form != _terminal.CSV
         for line in comparison.warnings(found):
             _terminal.say(line, form)
-        _terminal.print_table(
-            comparison.headings(found, marks=marks),
-            comparison.cells(found, marks=marks),
-            form=form,
-        )
+        _terminal.print_table(comparison.headings(found, marks=marks), comparison.cells(found, marks=marks), form=form)
         for line in comparison.notes(found):
             _terminal.say(line, form)
     return INTERRUPTED if any(r.partial for r in loaded) else None

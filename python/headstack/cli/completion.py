@@ -35,9 +35,7 @@ def script(shell: str) -> str:
     return text
 
 
-def command(
-    shell: Annotated[str, Argument("SHELL", help="bash, zsh or fish.", suggest=lambda: SHELLS)],
-) -> None:
+def command(shell: Annotated[str, Argument("SHELL", help="bash, zsh or fish.", suggest=lambda: SHELLS)]) -> None:
     """Print a script that completes commands, options and names in your shell.
 
     The names of drives, models and formats are the current ones; print the script again when they
@@ -47,7 +45,6 @@ def command(
       headstack completion bash > ~/.local/share/bash-completion/completions/headstack
       headstack completion zsh > ~/.zfunc/_headstack
       headstack completion fish > ~/.config/fish/completions/headstack.fish
-
     """
     from headstack.errors import ConfigError
     from headstack.suggest import need_one_of

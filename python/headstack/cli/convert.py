@@ -4,40 +4,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import (
-    FormatParameters,
-    OnError,
-    Order,
-    SourcesAnywhere,
-    format_parameters,
-    trace_formats,
-)
+from headstack.cli._options import FormatParameters, OnError, Order, SourcesAnywhere, format_parameters, trace_formats
 
 
 def command(
-    source: Annotated[
-        Path, Argument("IN", help="The trace to read, or a DiskSim parameter file (.parv).")
-    ],
+    source: Annotated[Path, Argument("IN", help="The trace to read, or a DiskSim parameter file (.parv).")],
     target: Annotated[Path, Argument("OUT", help="The trace to write, or the experiment (.toml).")],
     source_format: Annotated[
-        str | None,
-        Option(
-            "--from", metavar="FORMAT", help="Format of IN; else detected.", suggest=trace_formats
-        ),
+        str | None, Option("--from", metavar="FORMAT", help="Format of IN; else detected.", suggest=trace_formats)
     ] = None,
     target_format: Annotated[
         str | None, Option("--to", metavar="FORMAT", help="Format of OUT; else by its name.")
     ] = None,
-    time_scale: Annotated[
-        float | None, Option(metavar="FACTOR", help="Multiply every time by this.")
-    ] = None,
+    time_scale: Annotated[float | None, Option(metavar="FACTOR", help="Multiply every time by this.")] = None,
     limit: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N requests.")] = None,
     on_error: OnError = "fail",
     order: Order = "format",
     format_parameter: FormatParameters = None,
     trace: Annotated[
-        Path | None,
-        Option(metavar="TRACE", help="Of a parameter file: a trace instead of its synthetic load."),
+        Path | None, Option(metavar="TRACE", help="Of a parameter file: a trace instead of its synthetic load.")
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
     sources_anywhere: SourcesAnywhere = False,
@@ -49,7 +34,6 @@ def command(
       headstack convert day1.csv day1.spc --from msr --to spc --time-scale 2
       headstack convert sda.blktrace.0 sda.csv -p action=issue
       headstack convert examples/raid5.parv raid5.toml
-
     """
     import json
 
@@ -94,22 +78,12 @@ def command(
     if as_json:
         _terminal.print_json(counts)
     else:
-        print(
-            ", ".join(
-                f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)
-            )
-        )
+        print(", ".join(f"{k.removeprefix('n_')}: {v:,}" for k, v in counts.items() if isinstance(v, int)))
         _terminal.say_written([target], as_json=False)
 
 
 def _experiment(
-    source: Path,
-    target: Path,
-    trace: Path | None,
-    asked: dict[str, Any],
-    sources_anywhere: bool,
-    *,
-    as_json: bool,
+    source: Path, target: Path, trace: Path | None, asked: dict[str, Any], sources_anywhere: bool, *, as_json: bool
 ) -> None:
     """Write a DiskSim parameter file as an experiment in TOML."""
     import os

@@ -14,9 +14,7 @@ def _topics() -> Iterable[str]:
 
 
 def command(
-    topic: Annotated[
-        str | None, Argument("TOPIC", help="A page; without one all are listed.", suggest=_topics)
-    ] = None,
+    topic: Annotated[str | None, Argument("TOPIC", help="A page; without one all are listed.", suggest=_topics)] = None,
 ) -> None:
     """Show a page of the documentation, or list the pages.
 
@@ -26,7 +24,6 @@ def command(
       headstack docs
       headstack docs goals
       headstack docs models/seek | less
-
     """
     from headstack import shipped
     from headstack.cli import _terminal

@@ -15,14 +15,10 @@ def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
         dotted = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from _rows(value, f"{dotted}.")
-        elif isinstance(value, list) and (len(value) > 6 or any(map(_nested, value))):
+        elif isinstance(value, list) and (len(value) > 6 or any(isinstance(v, Mapping | list) for v in value)):
             yield dotted, f"{len(value)} entries"
         else:
             yield dotted, str(value)
-
-
-def _nested(value: object) -> bool:
-    return isinstance(value, Mapping | list)
 
 
 #: Headings of the table of all drives, and whether the column is text.
@@ -56,9 +52,7 @@ def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
         short = [i for i, (title, _) in enumerate(_HEADINGS) if title not in _WIDE]
         cells = [_cells(row) for row in usable]
         if not _terminal.print_table(_HEADINGS, cells, form=form, short=short):
-            _terminal.say(
-                "more on a wider terminal, in a pipe, or of one drive: headstack drives NAME"
-            )
+            _terminal.say("more on a wider terminal, in a pipe, or of one drive: headstack drives NAME")
         _terminal.say(
             "MB/s: sustained, outside to inside, all actuators; seek: average; $: of parts or of a "
             "shop, in different years",
@@ -144,43 +138,32 @@ def _surfaces(surfaces: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[str]:
 def new(
     name: Annotated[str, Argument("NAME", help="What the drive and its file are called.")],
     sheet: Annotated[
-        Path | None,
-        Option("--from", metavar="SHEET", help="A TOML file with values by the names below."),
+        Path | None, Option("--from", metavar="SHEET", help="A TOML file with values by the names below.")
     ] = None,
     capacity: Annotated[str | None, Option(metavar="SIZE", help='As in "4 TB".')] = None,
     rpm: Annotated[str | None, Option(metavar="N", help="Turns per minute, as in 7200.")] = None,
     heads: Annotated[int | None, Option(metavar="N", help="Heads; or give --platters.")] = None,
     platters: Annotated[int | None, Option(metavar="N", help="Platters of two heads.")] = None,
     rate: Annotated[
-        str | None,
-        Option(metavar="OUT/IN", help='Sustained rate outside and inside, as in "175/83 MB/s".'),
+        str | None, Option(metavar="OUT/IN", help='Sustained rate outside and inside, as in "175/83 MB/s".')
     ] = None,
     seek: Annotated[
         str | None,
-        Option(
-            metavar="A/T/F",
-            help='Seek: average, track to track, full, as in "8.5/0.8/17 ms"; or the average.',
-        ),
+        Option(metavar="A/T/F", help='Seek: average, track to track, full, as in "8.5/0.8/17 ms"; or the average.'),
     ] = None,
-    write_seek: Annotated[
-        str | None, Option(metavar="TIME", help="Average seek before a write.")
-    ] = None,
+    write_seek: Annotated[str | None, Option(metavar="TIME", help="Average seek before a write.")] = None,
     head_switch: Annotated[str | None, Option(metavar="TIME", help="To another head.")] = None,
     cache: Annotated[str | None, Option(metavar="SIZE", help="Buffer.")] = None,
-    write_cache: Annotated[
-        bool | None, Option(help="Whether writes are done when they are in the buffer.")
-    ] = None,
+    write_cache: Annotated[bool | None, Option(help="Whether writes are done when they are in the buffer.")] = None,
     power: Annotated[
-        str | None,
-        Option(metavar="IDLE/ACTIVE", help='Idle and in random reads, as in "8/11.3 W".'),
+        str | None, Option(metavar="IDLE/ACTIVE", help='Idle and in random reads, as in "8/11.3 W".')
     ] = None,
     standby: Annotated[str | None, Option(metavar="POWER", help="Power in standby.")] = None,
     link: Annotated[str | None, Option(metavar="RATE", help="The link's.")] = None,
     sector: Annotated[str | None, Option(metavar="SIZE", help="On the medium.")] = None,
     queue_depth: Annotated[int | None, Option(metavar="N", help="Commands; 0: all.")] = None,
     random_reads: Annotated[
-        str | None,
-        Option(metavar="N", help="Of 4 KiB per second at depth 16: fits the queue's order."),
+        str | None, Option(metavar="N", help="Of 4 KiB per second at depth 16: fits the queue's order.")
     ] = None,
     diameter: Annotated[str | None, Option(metavar="LENGTH", help="Of the platters.")] = None,
     zones: Annotated[int | None, Option(metavar="N", help="How many to make.")] = None,
@@ -189,8 +172,7 @@ def new(
     title: Annotated[str | None, Option(metavar="TEXT", help="Maker, family, model.")] = None,
     source: Annotated[str | None, Option(metavar="TEXT", help="The data sheet's name.")] = None,
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", metavar="FILE", help="NAME.toml or a folder; else ./NAME.toml."),
+        Path | None, Option("--out", "-o", metavar="FILE", help="NAME.toml or a folder; else ./NAME.toml.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -202,7 +184,6 @@ def new(
     Example:
       headstack drives new nearline-4tb --capacity "4 TB" --rpm 7200 --heads 10
         --rate "175/83 MB/s" --seek "8.5/0.8/17 ms" --cache "128 MB" --power "8/11.3 W"
-
     """
     given = {key: value for key, value in locals().items() if value is not None}
     file, replace = given.pop("out", Path()), given.pop("force")
@@ -237,16 +218,12 @@ def _save(file: Path, name: str, text: str, replace: bool) -> Path:
 
 
 def depopulate(
-    drive: Annotated[
-        str, Argument("DRIVE", help="A drive's name or its file.", suggest=drive_names)
-    ],
+    drive: Annotated[str, Argument("DRIVE", help="A drive's name or its file.", suggest=drive_names)],
     head: Annotated[
-        int | None,
-        Option(metavar="N", help="From 0. By default the one that the file's faults name."),
+        int | None, Option(metavar="N", help="From 0. By default the one that the file's faults name.")
     ] = None,
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", metavar="FILE", help="NAME-without-head-N.toml or a folder."),
+        Path | None, Option("--out", "-o", metavar="FILE", help="NAME-without-head-N.toml or a folder.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
@@ -259,7 +236,6 @@ def depopulate(
     Examples:
       headstack drives depopulate helium-20tb --head 7
       headstack drives depopulate helium-20tb --head 7 --out .
-
     """
     from headstack import depopulation, drives
     from headstack.cli import _terminal
@@ -294,12 +270,9 @@ SUBCOMMANDS = {"new": new, "depopulate": depopulate}
 
 
 def command(
-    name: Annotated[
-        str | None, Argument("NAME", help="A drive's name or its file.", suggest=_names)
-    ] = None,
+    name: Annotated[str | None, Argument("NAME", help="A drive's name or its file.", suggest=_names)] = None,
     plot: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG."),
+        Path | None, Option(metavar="DIR", help="Write the seek curve and the zones as PNG and SVG.")
     ] = None,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
@@ -315,7 +288,6 @@ def command(
       headstack drives
       headstack drives cheetah-10k-19g --plot out/cheetah
       headstack drives new --help
-
     """
     from headstack import drives
     from headstack.cli import _terminal
@@ -348,10 +320,7 @@ def command(
         shown = {k: v for k, v in info["description"].items() if k not in told}
         _terminal.print_table(
             [("key", True), ("value", True), ("source", True)],
-            [
-                [k, v, DEFAULT if k in defaults else drives.source_of(sources, k)]
-                for k, v in _rows(shown)
-            ],
+            [[k, v, DEFAULT if k in defaults else drives.source_of(sources, k)] for k, v in _rows(shown)],
             form=form,
         )
         for line in (*_summary(info), f"file {file}"):

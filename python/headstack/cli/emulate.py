@@ -10,10 +10,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    target: Annotated[
-        str,
-        Argument("DRIVE|EXPERIMENT", help="A drive's name or file, or an experiment (.toml)."),
-    ],
+    target: Annotated[str, Argument("DRIVE|EXPERIMENT", help="A drive's name or file, or an experiment (.toml).")],
     nbd: Annotated[
         str | None,
         Option(
@@ -27,13 +24,10 @@ def command(
         Option(
             metavar="ADDRESS",
             alone="standard",
-            help="Serve SCSI disks over iSCSI at HOST:PORT, by default 127.0.0.1:3260; NBD then "
-            "only with --nbd.",
+            help="Serve SCSI disks over iSCSI at HOST:PORT, by default 127.0.0.1:3260; NBD then only with --nbd.",
         ),
     ] = None,
-    exit_with_parent: Annotated[
-        bool, Option(help="End with the process that started this one.")
-    ] = False,
+    exit_with_parent: Annotated[bool, Option(help="End with the process that started this one.")] = False,
     **options: Unpack[ServerOptions],
 ) -> None:
     """Serve a simulated drive as a network block device or SCSI disk, in real time.
@@ -47,7 +41,6 @@ def command(
       headstack emulate constellation-es3-4tb --nbd unix:/tmp/disk --store /tmp/disk.img
       headstack emulate exos-2x18-sata --iscsi
       headstack emulate examples/demo.toml --system "18 TB helium" --record session.csv
-
     """
     import signal
 
@@ -60,10 +53,7 @@ def command(
     try:
         serve(
             emulation.emulate(
-                target,
-                nbd=nbd or (None if iscsi else emulation.STANDARD),
-                iscsi=iscsi or False,
-                **options,
+                target, nbd=nbd or (None if iscsi else emulation.STANDARD), iscsi=iscsi or False, **options
             )
         )
     finally:

@@ -8,8 +8,7 @@ from headstack.cli._arguments import Option
 
 def command(
     copy: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Copy them into the folder examples of this folder."),
+        Path | None, Option(metavar="DIR", help="Copy them into the folder examples of this folder.")
     ] = None,
 ) -> None:
     """List the examples, or copy them: experiments, scripts and a recorded trace.
@@ -20,7 +19,6 @@ def command(
     Examples:
       headstack examples
       headstack examples --copy .
-
     """
     from headstack import shipped
     from headstack.cli import _terminal

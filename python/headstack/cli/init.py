@@ -8,22 +8,13 @@ from headstack.cli._options import drive_names, trace_formats
 
 
 def command(
-    load: Annotated[
-        Path | None, Argument("FILE", help="A trace, or a job file of fio (.fio, .job, .ini).")
-    ] = None,
-    trace: Annotated[
-        Path | None, Option(metavar="FILE", help="A trace, whatever its name.")
-    ] = None,
-    fio: Annotated[
-        Path | None, Option(metavar="FILE", help="A job file of fio, whatever its name.")
-    ] = None,
+    load: Annotated[Path | None, Argument("FILE", help="A trace, or a job file of fio (.fio, .job, .ini).")] = None,
+    trace: Annotated[Path | None, Option(metavar="FILE", help="A trace, whatever its name.")] = None,
+    fio: Annotated[Path | None, Option(metavar="FILE", help="A job file of fio, whatever its name.")] = None,
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", metavar="FILE.toml", help="The experiment; else it is printed."),
+        Path | None, Option("--out", "-o", metavar="FILE.toml", help="The experiment; else it is printed.")
     ] = None,
-    goal: Annotated[
-        str | None, Option(metavar="GOAL", help='What a system must reach, as in "p99=20ms".')
-    ] = None,
+    goal: Annotated[str | None, Option(metavar="GOAL", help='What a system must reach, as in "p99=20ms".')] = None,
     drive: Annotated[
         list[str] | None,
         Option(
@@ -34,20 +25,12 @@ def command(
         ),
     ] = None,
     trace_format: Annotated[
-        str | None,
-        Option(
-            "--from",
-            metavar="FORMAT",
-            help="The trace's format; else detected.",
-            suggest=trace_formats,
-        ),
+        str | None, Option("--from", metavar="FORMAT", help="The trace's format; else detected.", suggest=trace_formats)
     ] = None,
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set",
-            metavar="OPTION=VALUE",
-            help="Replace an option of all jobs of fio, as in size=10g or direct=1.",
+            "--set", metavar="OPTION=VALUE", help="Replace an option of all jobs of fio, as in size=10g or direct=1."
         ),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
@@ -61,7 +44,6 @@ def command(
       headstack init examples/traces/pgbench.csv.zst --goal p99=80ms -o out/mine.toml
       headstack init examples/database.fio --goal p99=50ms
       headstack init --trace day1.csv --from msr --drive exos-x18 --drive exos-2x18-sata
-
     """
     from headstack import goal as goals
     from headstack import outputs, start
@@ -83,9 +65,7 @@ def command(
         if settings:
             raise ConfigError("--set: got it with a trace, need a job file of fio")
         folder = Path() if out is None else out.parent
-        whole = start.from_trace(
-            trace, goal=text, format=trace_format, drives=drive or (), folder=folder
-        )
+        whole = start.from_trace(trace, goal=text, format=trace_format, drives=drive or (), folder=folder)
     if out is None:
         print(whole, end="")
         return
@@ -99,9 +79,7 @@ def command(
 _JOBS = (".fio", ".job", ".ini")
 
 
-def _kinds(
-    load: Path | None, trace: Path | None, fio: Path | None
-) -> tuple[Path | None, Path | None]:
+def _kinds(load: Path | None, trace: Path | None, fio: Path | None) -> tuple[Path | None, Path | None]:
     """Return the job file and the trace, one of which is None."""
     from headstack.errors import ConfigError
 

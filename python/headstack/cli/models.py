@@ -31,10 +31,7 @@ def _show(entry: Mapping[str, Any], form: Form, as_json: bool) -> None:
     if "parameters" in entry:
         _terminal.print_table(
             [("parameter", True), ("default", True), ("bounds", True), ("what", True)],
-            [
-                [p["key"], _default(p["default"]), p["bounds"], p["what"]]
-                for p in entry["parameters"]
-            ],
+            [[p["key"], _default(p["default"]), p["bounds"], p["what"]] for p in entry["parameters"]],
             form=form,
         )
 
@@ -48,12 +45,10 @@ def _default(value: Any) -> str:
 
 def command(
     kind: Annotated[
-        str | None,
-        Argument("KIND", help="Only these: seek, scheduler, reader, ...", suggest=_kinds),
+        str | None, Argument("KIND", help="Only these: seek, scheduler, reader, ...", suggest=_kinds)
     ] = None,
     name: Annotated[
-        str | None,
-        Argument("NAME", help="With a kind: this one, with its example and parameters."),
+        str | None, Argument("NAME", help="With a kind: this one, with its example and parameters.")
     ] = None,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
@@ -65,7 +60,6 @@ def command(
       headstack models scheduler
       headstack models seek --json
       headstack models capping pcap-agile
-
     """
     from headstack import _bridge
     from headstack.cli import _terminal

@@ -20,34 +20,21 @@ def _names() -> list[str]:
 
 def command(
     drive: Annotated[
-        str,
-        Argument(
-            "DRIVE",
-            help="A preset, or the name or file of a drive with layout adaptive.",
-            suggest=_names,
-        ),
+        str, Argument("DRIVE", help="A preset, or the name or file of a drive with layout adaptive.", suggest=_names)
     ],
     n: Annotated[int | None, Option("--n", metavar="N", min=1, help="Drives to draw.")] = None,
     seed: Annotated[int, Option(metavar="S", min=0, help="Of the random streams.")] = 0,
     policy: Annotated[
-        str | None,
-        Option(metavar="NAME", help="What the maker does with heads: classic, adaptive, binned."),
+        str | None, Option(metavar="NAME", help="What the maker does with heads: classic, adaptive, binned.")
     ] = None,
     changes: Annotated[
         list[str] | None,
-        Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change the preset, as in heads.head_sd=0.05 or policy.highest=2.",
-        ),
+        Option("--set", metavar="KEY=VALUE", help="Change the preset, as in heads.head_sd=0.05 or policy.highest=2."),
     ] = None,
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", metavar="DIR", help="Write tables, summary, figures, drive files."),
+        Path | None, Option("--out", "-o", metavar="DIR", help="Write tables, summary, figures, drive files.")
     ] = None,
-    files: Annotated[
-        int, Option("--drives", metavar="K", min=0, help="Drive files to write into DIR/drives.")
-    ] = 0,
+    files: Annotated[int, Option("--drives", metavar="K", min=0, help="Drive files to write into DIR/drives.")] = 0,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -61,7 +48,6 @@ def command(
       headstack population barracuda-es2-2008
       headstack population helium-20tb --n 1000 --seed 7 --out out/fleet --drives 10
       headstack population wd-re3-2009 --policy classic --set heads.head_sd=0.05
-
     """
     from headstack import population
     from headstack.cli import _terminal

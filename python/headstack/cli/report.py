@@ -9,9 +9,7 @@ from headstack.cli._options import Figures
 
 def command(
     results: Annotated[Path, Argument("RESULTS", help="A directory that run --out wrote.")],
-    out: Annotated[Path, Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
-        "report.html"
-    ),
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path("report.html"),
     title: Annotated[str, Option(help="The page's title.")] = "Headstack report",
     figures: Figures = True,
 ) -> None:
@@ -19,7 +17,6 @@ def command(
 
     Example:
       headstack report out/demo -o demo.html --title "Two drives or one"
-
     """
     import headstack
     from headstack import drawing

@@ -14,16 +14,10 @@ if TYPE_CHECKING:
 
 
 def command(
-    paper: Annotated[
-        str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.", suggest=lambda: PAPERS)
-    ] = "",
+    paper: Annotated[str, Argument("PAPER", help=f"Which paper: {', '.join(PAPERS)}.", suggest=lambda: PAPERS)] = "",
     claims: Annotated[list[str] | None, Argument("CLAIM-ID", help="All claims by default.")] = None,
-    every: Annotated[
-        bool, Option("--all", help="All papers: one table of all claims by verdict.")
-    ] = False,
-    quick: Annotated[
-        bool, Option("--quick", help="Fewer requests: minutes become seconds.")
-    ] = False,
+    every: Annotated[bool, Option("--all", help="All papers: one table of all claims by verdict.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Fewer requests: minutes become seconds.")] = False,
     out: Annotated[
         Path,
         Option(
@@ -73,7 +67,6 @@ def command(
       headstack reproduce pcap PCAP-5
       headstack reproduce pcap --seeds 10
       headstack reproduce isca08 --trace financial=Financial1.spc --json
-
     """
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
@@ -104,9 +97,7 @@ def _traces(given: Sequence[str]) -> dict[str, Path]:
     return traces
 
 
-def _say_what_is_not_run(
-    paper: "Paper", traces: Mapping[str, Path], ids: Sequence[str], stand_ins: bool
-) -> None:
+def _say_what_is_not_run(paper: "Paper", traces: Mapping[str, Path], ids: Sequence[str], stand_ins: bool) -> None:
     """Print, before anything is simulated, which claims cannot be judged without traces."""
     from headstack.studies.study import without_traces
     from headstack.studies.traces import find, looked
@@ -147,16 +138,7 @@ def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -
     _terminal.say_written(written, as_json, form)
 
 
-def _one(
-    paper: str,
-    out: Path,
-    form: str,
-    as_json: bool,
-    *,
-    ids: Sequence[str],
-    seeds: int,
-    **given: Any,
-) -> None:
+def _one(paper: str, out: Path, form: str, as_json: bool, *, ids: Sequence[str], seeds: int, **given: Any) -> None:
     """Judge the claims of one paper, print their table."""
     from headstack import studies
     from headstack.cli import _terminal
@@ -177,14 +159,7 @@ def _one(
         _terminal.print_json(document)
     elif ids or not seeds:
         _terminal.print_table(
-            [
-                ("claim", True),
-                ("what", True),
-                ("verdict", True),
-                ("parts", False),
-                ("deviation", False),
-                ("why", True),
-            ],
+            [("claim", True), ("what", True), ("verdict", True), ("parts", False), ("deviation", False), ("why", True)],
             page.summary_rows(document),
             form=form,
         )

@@ -1,7 +1,7 @@
 """``headstack run``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import (
@@ -20,22 +20,17 @@ from headstack.cli._options import (
 )
 from headstack.errors import ConfigError
 
+if TYPE_CHECKING:
+    from headstack.api import Result
+
 
 def command(
     experiment: Annotated[
-        Path,
-        Argument(
-            "EXPERIMENT.toml", help="What to run, or a DiskSim file (.parv); - is standard input."
-        ),
+        Path, Argument("EXPERIMENT.toml", help="What to run, or a DiskSim file (.parv); - is standard input.")
     ],
     out: Annotated[
         Path | None,
-        Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write report.html, figures/, result.json and series as Parquet.",
-        ),
+        Option("--out", "-o", metavar="DIR", help="Write report.html, figures/, result.json and series as Parquet."),
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -54,24 +49,19 @@ def command(
         bool,
         Option(
             "--headroom",
-            help="Also find up to which load each system meets the goal, by some 12 runs of each "
-            "with the first seed.",
+            help="Also find up to which load each system meets the goal, by some 12 runs of each with the first seed.",
         ),
     ] = False,
     prices: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="Prices of drives, with their day; else $HEADSTACK_PRICES, else those that drive "
-            "files know.",
+            help="Prices of drives, with their day; else $HEADSTACK_PRICES, else those that drive files know.",
         ),
     ] = None,
     requests: Annotated[
         bool,
-        Option(
-            help="With --out: write one row per request and system as Parquet, about 40 MB for a "
-            "million of them.",
-        ),
+        Option(help="With --out: write one row per request and system as Parquet, about 40 MB for a million of them."),
     ] = False,
     figures: Figures = True,
     seed: Seed = None,
@@ -112,7 +102,6 @@ def command(
       headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
       generate | headstack run - --set run.max_requests=1000
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
-
     """
     import headstack
     from headstack import answer
@@ -121,9 +110,7 @@ def command(
 
     _terminal.check_form(form, as_json)
     if scan:
-        _check_of_one(
-            requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices)
-        )
+        _check_of_one(requests=requests, threads=threads, force=force, headroom=headroom, prices=bool(prices))
         from headstack.cli import sweep
 
         more = _options.settings(settings)
@@ -157,20 +144,8 @@ def command(
             progress=progress,
             sources_anywhere=sources_anywhere,
         )
-    written = []
-    if out is not None:
-        if result.partial:
-            text = f"{name}: got an interrupt; the report is made of what was done until then"
-            _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
-        from headstack import drawing
-
-        # This check must come before libraries are loaded that may not fit into memory.
-        drawing.check_memory()
-        from headstack import report
-
-        title = f"Headstack: {name if given else experiment.stem}"
-        page = out / "report.html"
-        written.append(report.write(result.document, page, title=title, with_figures=figures))
+    title = f"Headstack: {name if given else experiment.stem}"
+    written = [] if out is None else [_report(result, out, name, title, figures)]
     if as_json:
         print(result.to_json())
     else:
@@ -183,15 +158,27 @@ def command(
     return FAILED if answer.none_meets(result.document) else None
 
 
+def _report(result: "Result", out: Path, name: str, title: str, figures: bool) -> Path:
+    """Write the report of a run; return its path."""
+    from headstack import drawing
+    from headstack.cli import _terminal
+
+    if result.partial:
+        text = f"{name}: got an interrupt; the report is made of what was done until then"
+        _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
+    # This check must come before libraries are loaded that may not fit into memory.
+    drawing.check_memory()
+    from headstack import report
+
+    return report.write(result.document, out / "report.html", title=title, with_figures=figures)
+
+
 def _check_of_one(**given: bool | int | None) -> None:
     """Refuse options that are only for a run without a scan.
 
     Raises:
         ConfigError: one of them was given.
-
     """
     for name, value in given.items():
         if value:
-            raise ConfigError(
-                f"headstack run: --{name}: got it with --scan, which does not support it"
-            )
+            raise ConfigError(f"headstack run: --{name}: got it with --scan, which does not support it")

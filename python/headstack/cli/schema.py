@@ -9,16 +9,13 @@ KINDS = ("drive", "experiment")
 
 
 def command(
-    kind: Annotated[
-        str, Argument("KIND", help="Of what: drive or experiment.", suggest=lambda: KINDS)
-    ],
+    kind: Annotated[str, Argument("KIND", help="Of what: drive or experiment.", suggest=lambda: KINDS)],
 ) -> None:
     """Print the JSON Schema of experiments or of drive files, for editors and other programs.
 
     Examples:
       headstack schema experiment > experiment.schema.json
       headstack schema drive > drive.schema.json
-
     """
     from headstack import _bridge
     from headstack.cli import _terminal

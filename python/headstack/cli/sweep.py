@@ -17,16 +17,12 @@ MOST_ROWS = 100
 def command(
     sweep: Annotated[Path, Argument("SWEEP.toml", help="What to run, with which values.")],
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", metavar="DIR", help="Folder of the results; out/SWEEP unless said."),
+        Path | None, Option("--out", "-o", metavar="DIR", help="Folder of the results; out/SWEEP unless said.")
     ] = None,
     jobs: Jobs = None,
     dask: Annotated[
         str | None,
-        Option(
-            metavar="ADDRESS",
-            help="Run on the workers of this scheduler of Dask, as in tcp://host:8786.",
-        ),
+        Option(metavar="ADDRESS", help="Run on the workers of this scheduler of Dask, as in tcp://host:8786."),
     ] = None,
     seeds: Seeds = None,
     settings: Settings = None,
@@ -47,7 +43,6 @@ def command(
       headstack sweep examples/sweep.toml --seeds 20 --jobs 2 --out out/more
       headstack sweep examples/sweep.toml --dask tcp://localhost:8786
       headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
-
     """
     from headstack.cli import _options, _terminal
     from headstack.sweeps import plan
@@ -87,12 +82,7 @@ def scan(
         name, text = api._text(_terminal.standard_input())
         base |= {"file": name, "text": text}
     whole = plan.make(
-        base,
-        [scanned(one) for one in scans],
-        seeds=seeds,
-        first_seed=seed,
-        settings=settings,
-        measure=measure,
+        base, [scanned(one) for one in scans], seeds=seeds, first_seed=seed, settings=settings, measure=measure
     )
     return carry_out(whole, "standard input" if given else experiment.name, **shown)
 
@@ -102,7 +92,6 @@ def scanned(text: str) -> Any:
 
     Raises:
         ConfigError: it is neither.
-
     """
     from headstack.cli import _options
     from headstack.errors import ConfigError
@@ -170,9 +159,7 @@ def carry_out(
                 if bar is not None:
                     bar(n, total)
 
-            found = sweeps.carry_out(
-                whole, out=out, jobs=jobs, dask=dask, progress=progress, figure=figures
-            )
+            found = sweeps.carry_out(whole, out=out, jobs=jobs, dask=dask, progress=progress, figure=figures)
     except KeyboardInterrupt:
         total = len(whole.points) * len(whole.seeds)
         kept = "nothing is kept without --out" if out is None else f"{out} keeps them"
@@ -234,13 +221,9 @@ def _print(found: "Swept", form: str, wide: bool) -> None:
         _terminal.say("!: cannot keep up with its requests; its times grow with the run", form)
     wrong = [r for r in rows if r["error"] is not None]
     if wrong:
-        _terminal.say(
-            f"{len(wrong):,} points could not be run; the first: {wrong[0]['error']}", form
-        )
+        _terminal.say(f"{len(wrong):,} points could not be run; the first: {wrong[0]['error']}", form)
     if form != _terminal.CSV and len(rows) > MOST_ROWS:
-        _terminal.say(
-            f"the first {MOST_ROWS} of {len(rows):,} rows; the table of results has all", form
-        )
+        _terminal.say(f"the first {MOST_ROWS} of {len(rows):,} rows; the table of results has all", form)
     if max((r["n_seeds"] for r in rows), default=1) > 1:
         _terminal.say("means over seeds, with half of their 95 % intervals", form)
     total = len(found.sweep.points) * len(found.sweep.seeds)

@@ -5,14 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
-from headstack.cli._options import (
-    Form,
-    FormatParameters,
-    OnError,
-    Order,
-    format_parameters,
-    trace_formats,
-)
+from headstack.cli._options import Form, FormatParameters, OnError, Order, format_parameters, trace_formats
 
 #: More devices than this are listed in the JSON only.
 _MOST_DEVICES = 16
@@ -98,18 +91,13 @@ def _devices(info: Mapping[str, Any]) -> Iterator[list[str]]:
 def command(
     trace: Annotated[Path, Argument("TRACE", help="The trace to read.")],
     trace_format: Annotated[
-        str | None,
-        Option(
-            "--from", metavar="FORMAT", help="Its format; else detected.", suggest=trace_formats
-        ),
+        str | None, Option("--from", metavar="FORMAT", help="Its format; else detected.", suggest=trace_formats)
     ] = None,
     form: Form = "text",
     on_error: OnError = "fail",
     order: Order = "format",
     format_parameter: FormatParameters = None,
-    plot: Annotated[
-        Path | None, Option(metavar="DIR", help="Write figures of it as PNG and SVG.")
-    ] = None,
+    plot: Annotated[Path | None, Option(metavar="DIR", help="Write figures of it as PNG and SVG.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what a trace holds: format, operations, rates, sizes, reuse; what in it misleads.
@@ -117,7 +105,6 @@ def command(
     Examples:
       headstack trace-info websearch.trace --plot out/websearch
       headstack trace-info day1.csv --from msr --json
-
     """
     from headstack import _bridge
     from headstack.cli import _terminal

@@ -8,12 +8,7 @@ from typing import Annotated, Any
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form, SourcesAnywhere
 
-_HEADINGS = (
-    ("requests", False),
-    ("demerit ms", False),
-    ("measured mean ms", False),
-    ("simulated mean ms", False),
-)
+_HEADINGS = (("requests", False), ("demerit ms", False), ("measured mean ms", False), ("simulated mean ms", False))
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
@@ -27,28 +22,14 @@ def _class(row: Mapping[str, Any]) -> str:
 
 
 def command(
-    directory: Annotated[
-        Path, Argument("DIR", help="Holds NAME.parv or NAME.toml, and NAME.trace files.")
-    ],
+    directory: Annotated[Path, Argument("DIR", help="Holds NAME.parv or NAME.toml, and NAME.trace files.")],
     compat: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="disksim-4.0: keep its quirks, for comparison.",
-            suggest=lambda: ("disksim-4.0",),
-        ),
+        Option(metavar="NAME", help="disksim-4.0: keep its quirks, for comparison.", suggest=lambda: ("disksim-4.0",)),
     ] = None,
-    classes: Annotated[
-        bool, Option(help="Also by operation, operation before, and sequence.")
-    ] = True,
+    classes: Annotated[bool, Option(help="Also by operation, operation before, and sequence.")] = True,
     out: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write each drive's two distributions as PNG and SVG.",
-        ),
+        Path | None, Option("--out", "-o", metavar="DIR", help="Write each drive's two distributions as PNG and SVG.")
     ] = None,
     form: Form = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
@@ -68,7 +49,6 @@ def command(
       headstack validate ~/disksim-4.0/valid
       headstack validate ~/disksim-4.0/valid --no-classes --out out/valid
       headstack validate ~/disksim-4.0/valid --compat disksim-4.0 --json
-
     """
     from headstack import validation
     from headstack.cli import _terminal
@@ -78,9 +58,7 @@ def command(
     _terminal.check_form(form, as_json)
     if compat not in (None, "disksim-4.0"):
         raise ConfigError(need_one_of("--compat", str(compat), ["disksim-4.0"]))
-    document = validation.validate(
-        directory, compat=compat is not None, sources_anywhere=sources_anywhere
-    )
+    document = validation.validate(directory, compat=compat is not None, sources_anywhere=sources_anywhere)
     drives, errors = document["drives"], document["errors"]
     written: list[Path] = []
     if out is not None:
@@ -88,10 +66,7 @@ def command(
 
         for drive in drives:
             times = validation.response_times(
-                directory,
-                drive["name"],
-                compat=compat is not None,
-                sources_anywhere=sources_anywhere,
+                directory, drive["name"], compat=compat is not None, sources_anywhere=sources_anywhere
             )
             written += plots.save(plots.validation(drive, *times), out / drive["name"])
     if as_json:
@@ -112,9 +87,7 @@ def command(
         none = "–"  # noqa: RUF001
         rows += [(e["name"], ["unusable", none, none, none]) for e in errors]
         _terminal.print_table(
-            [("drive", True), *_HEADINGS],
-            [[name, *cells] for name, cells in sorted(rows)],
-            form=form,
+            [("drive", True), *_HEADINGS], [[name, *cells] for name, cells in sorted(rows)], form=form
         )
         if drives:
             mean = sum(d["demerit_s"] for d in drives) / len(drives)

@@ -8,10 +8,7 @@ from headstack.cli._options import SourcesAnywhere
 
 
 def command(
-    run: Annotated[
-        Path,
-        Argument("RUN", help="An experiment, or a directory or result.json that run --out wrote."),
-    ],
+    run: Annotated[Path, Argument("RUN", help="An experiment, or a directory or result.json that run --out wrote.")],
     at: Annotated[
         str | None,
         Option(
@@ -26,28 +23,17 @@ def command(
         Option(
             "--system",
             metavar="NAME",
-            help="Name or number of a system; given twice, two are beside each other. By default "
-            "the first two.",
+            help="Name or number of a system; given twice, two are beside each other. By default the first two.",
         ),
     ] = None,
-    workload: Annotated[
-        str | None, Option(metavar="NAME", help="Name or number of the workload.")
-    ] = None,
+    workload: Annotated[str | None, Option(metavar="NAME", help="Name or number of the workload.")] = None,
     drive: Annotated[
-        int | None,
-        Option(
-            min=0, help="Number of the drive in each system; by default that with most commands."
-        ),
+        int | None, Option(min=0, help="Number of the drive in each system; by default that with most commands.")
     ] = None,
-    out: Annotated[Path, Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
-        "view.html"
-    ),
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path("view.html"),
     base: Annotated[
         Path | None,
-        Option(
-            metavar="DIR",
-            help="With results: the folder of their experiment, if its files are not found.",
-        ),
+        Option(metavar="DIR", help="With results: the folder of their experiment, if its files are not found."),
     ] = None,
     sources_anywhere: SourcesAnywhere = False,
 ) -> None:
@@ -59,7 +45,6 @@ def command(
     Examples:
       headstack view examples/side-by-side.toml --at 2s
       headstack view out/demo --at 12.3s --for 100ms --system 0 --system 3 -o demo-view.html
-
     """
     from headstack import view
     from headstack.cli import _terminal

@@ -7,14 +7,7 @@ shows several workloads, the labels to which colours are assigned.
 from collections.abc import Callable
 
 from headstack.plots.bars import components, operations, power
-from headstack.plots.described import (
-    histogram,
-    lines,
-    seek_curve,
-    trace_figures,
-    validation,
-    zones,
-)
+from headstack.plots.described import histogram, lines, seek_curve, trace_figures, validation, zones
 from headstack.plots.distributions import cdf, tail
 from headstack.plots.look import (
     DARK,

@@ -14,17 +14,7 @@ from headstack.plots import look, scale
 from headstack.plots.look import Chart
 from headstack.plots.systems import labels
 
-COMPONENTS = (
-    "place",
-    "elevator",
-    "array",
-    "queue",
-    "overhead",
-    "seek",
-    "rotation",
-    "transfer",
-    "bus",
-)
+COMPONENTS = ("place", "elevator", "array", "queue", "overhead", "seek", "rotation", "transfer", "bus")
 POWER_STATES = ("idle", "seek", "rotation", "transfer", "standby")
 
 #: Operations in their order, and the quantiles that their rows show.
@@ -117,9 +107,7 @@ def _stacked(
     return look.style(chart)
 
 
-def _bars(
-    frame: pd.DataFrame, used: Sequence[str], drawn: Sequence[str], axis: str, unit: str, end: float
-) -> Chart:
+def _bars(frame: pd.DataFrame, used: Sequence[str], drawn: Sequence[str], axis: str, unit: str, end: float) -> Chart:
     colours = dict(domain=list(used), range=[look.PARTS[p] for p in used])
     figure: Chart = (
         alt.Chart(frame)
@@ -163,13 +151,7 @@ def _sums(totals: pd.DataFrame, drawn: Sequence[str], end: float) -> list[Any]:
     base = alt.Chart(totals).encode(y=_row(drawn), x=alt.X("at:Q"))
     layers = []
     for where, align, dx in (("!datum.beyond", "left", 5), ("datum.beyond", "right", -6)):
-        mark: dict[str, Any] = {
-            "align": align,
-            "dx": dx,
-            "dy": _BAR_DOWN,
-            "fontSize": 12,
-            "baseline": "middle",
-        }
+        mark: dict[str, Any] = {"align": align, "dx": dx, "dy": _BAR_DOWN, "fontSize": 12, "baseline": "middle"}
         layers.append(look.halo(base.transform_filter(where), alt.ColorValue(look.INK), **mark))
     return layers
 
@@ -179,7 +161,6 @@ def components(document: Mapping[str, Any]) -> Chart:
 
     Raises:
         ConfigError: no system has components.
-
     """
     systems = [s | {"components_s": _split(s)} for s in document["systems"]]
     return _stacked(
@@ -206,7 +187,6 @@ def power(document: Mapping[str, Any]) -> Chart:
 
     Raises:
         ConfigError: no system has power by state.
-
     """
     return _stacked(
         document,
@@ -232,7 +212,6 @@ def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) 
 
     Raises:
         ConfigError: no system has results by operation.
-
     """
     systems = document["systems"]
     names = labels(systems)
@@ -254,9 +233,7 @@ def operations(document: Mapping[str, Any], among: Sequence[str] | None = None) 
         alt.layer(*_ranges(drawn, list(among or names), last, ends), data=pd.DataFrame(rows))
         .properties(width=look.WIDTH / 3 - 10, height=look.ROW_HEIGHT * len(drawn))
         .facet(
-            facet=alt.Facet(
-                "operation:N", title=None, sort=apart, header=dict(labelAnchor="start")
-            ),
+            facet=alt.Facet("operation:N", title=None, sort=apart, header=dict(labelAnchor="start")),
             columns=3,
             title="Reads, writes and flushes apart",
             spacing=24,
@@ -277,8 +254,7 @@ def _plural(operation: str) -> str:
 def _apart(systems: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return a row for each system and operation with requests: quantiles in ms."""
     return [
-        {"system": name, "operation": _plural(op)}
-        | {q: float(times[q]) * 1e3 for q in _QUANTILES if times.get(q)}
+        {"system": name, "operation": _plural(op)} | {q: float(times[q]) * 1e3 for q in _QUANTILES if times.get(q)}
         for name, s in zip(names, systems, strict=True)
         for op in OPERATIONS
         if (one := (s.get("operations") or {}).get(op)) and one.get("n_requests")
@@ -286,9 +262,7 @@ def _apart(systems: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[d
     ]
 
 
-def _ranges(
-    drawn: Sequence[str], among: Sequence[str], last: Sequence[str], ends: tuple[float, float]
-) -> list[Any]:
+def _ranges(drawn: Sequence[str], among: Sequence[str], last: Sequence[str], ends: tuple[float, float]) -> list[Any]:
     """Return the layers of a panel: a line from the median to the last of the quantiles."""
     y = _row(drawn)
     x = alt.X(
@@ -320,9 +294,7 @@ def _ranges(
         layers.append(marked.mark_tick(thickness=2, size=14, **at).encode(x=alt.X("p999:Q")))
     return [
         *layers,
-        base.mark_text(align="left", color=look.INK, **text).encode(
-            x=look.across(0), text=alt.Text("system:N")
-        ),
+        base.mark_text(align="left", color=look.INK, **text).encode(x=look.across(0), text=alt.Text("system:N")),
         base.mark_text(align="right", color=look.FAINT_INK, **text).encode(
             x=look.across("width"), text=alt.Text("text:N")
         ),

@@ -87,9 +87,7 @@ def course(systems: Sequence[Mapping[str, Any]], *, brush: bool = True) -> Chart
             cap = base.mark_line(clip=True, color=look.INK, interpolate="step-before").encode(
                 x=shown,
                 y=alt.Y("cap_w:Q"),
-                strokeDash=alt.StrokeDash(
-                    "limit:N", title=None, scale=dict(domain=["cap"], range=[[4, 3]])
-                ),
+                strokeDash=alt.StrokeDash("limit:N", title=None, scale=dict(domain=["cap"], range=[[4, 3]])),
             )
             strip = strip + cap
         strips.append(strip.properties(width=look.WIDTH, height=STRIP_HEIGHT))

@@ -12,21 +12,18 @@ from headstack.plots import distributions, look
 from headstack.plots.look import HEIGHT, MOST_POINTS, PALETTE, WIDTH, Chart, style
 
 
-def _curve(
-    frame: pd.DataFrame, x: alt.X, y: alt.Y, title: str, description: str, *, step: bool = False
-) -> Chart:
+def _curve(frame: pd.DataFrame, x: alt.X, y: alt.Y, title: str, description: str, *, step: bool = False) -> Chart:
     base = alt.Chart(frame)
     axes: list[Any] = [x, y]
     fields = [axis.to_dict()["field"] for axis in axes]
     tooltip = [
-        alt.Tooltip(f"{field}:Q", format=",.4~g", title=_said(axis))
-        for field, axis in zip(fields, axes, strict=True)
+        alt.Tooltip(f"{field}:Q", format=",.4~g", title=_said(axis)) for field, axis in zip(fields, axes, strict=True)
     ]
     return style(
         alt.layer(
-            base.mark_line(
-                strokeWidth=2.2, color=PALETTE[0], interpolate="step-after" if step else "linear"
-            ).encode(x=x, y=y),
+            base.mark_line(strokeWidth=2.2, color=PALETTE[0], interpolate="step-after" if step else "linear").encode(
+                x=x, y=y
+            ),
             look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(PALETTE[0])),
             title=title,
             description=description,
@@ -42,18 +39,13 @@ def seek_curve(info: Mapping[str, Any]) -> Chart:
 
     Raises:
         ConfigError: the description has no seek curve.
-
     """
     points = np.asarray(info.get("seek_curve") or [], dtype=float).reshape(-1, 2)
     look.need(list(points), "a seek curve")
     points = points[look.thin(len(points), MOST_POINTS)]
     return _curve(
         pd.DataFrame({"distance": points[:, 0], "ms": points[:, 1] * 1e3}),
-        alt.X(
-            "distance:Q",
-            title="seek distance (cylinders)",
-            axis=dict(format=",~f", tickCount=8),
-        ),
+        alt.X("distance:Q", title="seek distance (cylinders)", axis=dict(format=",~f", tickCount=8)),
         alt.Y("ms:Q", title="seek time (ms)", axis=dict(format=",~f")),
         f"Seek time of {info.get('name', 'the drive')}",
         "Seek time against distance",
@@ -69,7 +61,6 @@ def zones(info: Mapping[str, Any]) -> Chart:
 
     Raises:
         ConfigError: the description has no zones.
-
     """
     listed = info.get("zones") or []
     look.need(listed, "zones")
@@ -97,7 +88,6 @@ def histogram(bins: Iterable[Mapping[str, Any]], x: str, title: str, axis: str) 
         x: the key of the label.
         title: title of the figure.
         axis: title of the axis, with the unit.
-
     """
     frame = pd.DataFrame([{"x": b[x], "n": b["n_requests"]} for b in bins])
     classes = alt.X("x:N", title=axis, sort=None, axis=dict(labelAngle=0))
@@ -132,7 +122,6 @@ def validation(
         drive: an entry of `validation.validate`: ``name``, ``demerit_s``.
         measured_s: response times in seconds, shape (n,), positive, in any order.
         simulated_s: the same, simulated.
-
     """
     samples = {"measured": measured_s, "simulated": simulated_s}
     found = {}
@@ -160,7 +149,6 @@ def trace_figures(info: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigError: the trace has no reads or writes.
-
     """
     figures: dict[str, Any] = {}
     if info.get("sizes"):
@@ -195,9 +183,9 @@ def lines(
     look.need(rows, title)
     base = alt.Chart(pd.DataFrame(rows))
     colour = look.colour(names, series)
-    chart = base.mark_line(
-        strokeWidth=2.2, strokeJoin="round", point=dict(size=45) if markers else False
-    ).encode(x=x, y=y, color=colour, strokeDash=look.dash(names, series))
+    chart = base.mark_line(strokeWidth=2.2, strokeJoin="round", point=dict(size=45) if markers else False).encode(
+        x=x, y=y, color=colour, strokeDash=look.dash(names, series)
+    )
     tooltip = [
         alt.Tooltip("system:N", title=series),
         alt.Tooltip("x:Q", format=",.4~g", title=_said(x)),

@@ -69,7 +69,6 @@ def cdf(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Char
 
     Raises:
         ConfigError: no system has a distribution.
-
     """
     systems = document["systems"]
     return cumulative(
@@ -90,12 +89,7 @@ def cumulative(
     overloaded: Collection[str] = (),
 ) -> Chart:
     """Draw cumulative distributions of times: points (ms, share) by name, shape (n, 2) each."""
-    y = alt.Y(
-        "y:Q",
-        title="requests answered by then",
-        scale=dict(domain=[0, 1]),
-        axis=dict(format=".0%", tickCount=5),
-    )
+    y = alt.Y("y:Q", title="requests answered by then", scale=dict(domain=[0, 1]), axis=dict(format=".0%", tickCount=5))
     return _distributions(
         found,
         y,
@@ -108,9 +102,7 @@ def cumulative(
     )
 
 
-def _found(
-    systems: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Points]
-) -> dict[str, Points]:
+def _found(systems: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Points]) -> dict[str, Points]:
     named = zip(labels(systems), systems, strict=True)
     found = {name: points for name, s in named if len(points := of(s))}
     look.need(list(found), "a response-time distribution")
@@ -126,7 +118,6 @@ def tail(document: Mapping[str, Any], among: Sequence[str] | None = None) -> Cha
 
     Raises:
         ConfigError: no system has a distribution.
-
     """
     systems = document["systems"]
     found = _found(systems, tail_points)
@@ -183,21 +174,9 @@ def _distributions(
     beyond = [n for n, out in zip(found, tops.beyond, strict=True) if out]
     if beyond:
         description += f". Beyond the axis: {', '.join(beyond)}"
-    tooltip = [
-        alt.Tooltip("system:N", title="system"),
-        alt.Tooltip("x:Q", format=",.4~g", title="ms"),
-        share,
-    ]
+    tooltip = [alt.Tooltip("system:N", title="system"), alt.Tooltip("x:Q", format=",.4~g", title="ms"), share]
     return lines(
-        found,
-        x,
-        y,
-        title,
-        description,
-        among=list(among or found),
-        tooltip=tooltip,
-        levels=levels,
-        within=ends,
+        found, x, y, title, description, among=list(among or found), tooltip=tooltip, levels=levels, within=ends
     )
 
 
@@ -225,7 +204,6 @@ def lines(
         tooltip: fields shown for the point nearest the pointer.
         levels: heights on the y axis for a number of names, top first.
         within: the ends of the x axis, which is logarithmic.
-
     """
     shown = {name: _until(points, within[1]) for name, points in found.items()}
     if len(found) > look.MOST_LINES:
@@ -241,9 +219,7 @@ def lines(
         for side, align, dx in (("right", "left", 6), ("left", "right", -6)):
             there = placed.transform_filter(alt.datum.side == side).encode(x=x, y=y)
             layers.append(look.halo(there, colour, align=align, dx=dx, fontSize=12))
-    chart = alt.layer(*layers).properties(
-        title=title, description=description, width=look.WIDTH, height=look.HEIGHT
-    )
+    chart = alt.layer(*layers).properties(title=title, description=description, width=look.WIDTH, height=look.HEIGHT)
     return look.style(chart)
 
 
@@ -289,13 +265,7 @@ def _placed(
 _LETTER = 6.5 / 440
 
 
-def _side(
-    here: float,
-    others: Sequence[float],
-    within: tuple[float, float],
-    width: float,
-    across: float,
-) -> str:
+def _side(here: float, others: Sequence[float], within: tuple[float, float], width: float, across: float) -> str:
     """Return the side of a line's name: inside the axes, then away from the next line.
 
     `width` is the width of the name, `across` the distance of the line from the left axis, both as
@@ -316,12 +286,7 @@ def _reaches(points: Points, level: float) -> float:
 
 
 def _panels(
-    found: Mapping[str, Points],
-    x: alt.X,
-    y: alt.Y,
-    title: str,
-    description: str,
-    tooltip: Sequence[Any],
+    found: Mapping[str, Points], x: alt.X, y: alt.Y, title: str, description: str, tooltip: Sequence[Any]
 ) -> Chart:
     frame = _frame(found, look.MOST_POINTS)
     behind = _frame(found, _CONTEXT_POINTS * len(found), "other")
@@ -339,9 +304,7 @@ def _panels(
     frame = pd.concat([frame.assign(shown=True), pd.DataFrame(gone).assign(shown=False)])
     frame["panel"] = frame["system"].map(heads)
     base = alt.Chart().transform_filter("datum.shown")
-    drawn = base.mark_line(
-        strokeWidth=2.2, color=look.PALETTE[0], interpolate="step-after", clip=True
-    ).encode(x=x, y=y)
+    drawn = base.mark_line(strokeWidth=2.2, color=look.PALETTE[0], interpolate="step-after", clip=True).encode(x=x, y=y)
     pointer = look.pointed(base, tooltip, x=x, y=y, color=alt.ColorValue(look.PALETTE[0]))
     chart = (
         alt.layer(context, drawn, pointer, data=frame)

@@ -101,7 +101,6 @@ def need(rows: Sequence[Any], what: str) -> None:
 
     Raises:
         ConfigError: there are no rows.
-
     """
     if not rows:
         raise ConfigError(f"figure: got results without {what}, need at least one system with it")
@@ -119,9 +118,7 @@ def dashes(count: int) -> list[list[int]]:
     return [DASHES[(i + i // len(PALETTE)) % len(DASHES)] for i in range(count)]
 
 
-def dash(
-    names: Sequence[str], title: str | None = "system", *, legend: bool = True
-) -> alt.StrokeDash:
+def dash(names: Sequence[str], title: str | None = "system", *, legend: bool = True) -> alt.StrokeDash:
     """Return the encoding of the field ``system`` as the dashes of `names`."""
     scale = dict(domain=list(names), range=dashes(len(names)))
     encoding = alt.StrokeDash("system:N", title=title, scale=scale, sort=list(names))
@@ -171,17 +168,11 @@ def pointed(base: alt.Chart, tooltip: Sequence[alt.Tooltip], **channels: Any) ->
         base: the chart with the points of the lines.
         tooltip: the fields shown.
         channels: encodings of place and colour.
-
     """
-    nearest = alt.selection_point(
-        name="nearest", nearest=True, on="pointerover", clear="pointerout", empty=False
-    )
+    nearest = alt.selection_point(name="nearest", nearest=True, on="pointerover", clear="pointerout", empty=False)
     figure: alt.Chart = (
         base.mark_point(size=70, filled=True, clip=True, tooltip=alt.expr(_told(tooltip)))
-        .encode(
-            **channels,
-            opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
-        )
+        .encode(**channels, opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)))
         .add_params(nearest)
         .properties(name=POINTER)
     )
@@ -208,16 +199,14 @@ def across(place: float | str) -> Any:
     return alt.XValue(place)  # type: ignore[no-untyped-call]
 
 
-def halo(
-    base: alt.Chart, colour: Any, text: alt.Text | str = "text:N", **mark: Any
-) -> alt.LayerChart:
+def halo(base: alt.Chart, colour: Any, text: alt.Text | str = "text:N", **mark: Any) -> alt.LayerChart:
     """Return text that is readable over lines and bars: first its outline, then the text."""
     text = alt.Text(text) if isinstance(text, str) else text
     outline = base.mark_text(stroke=BACKGROUND, strokeWidth=4, strokeJoin="round", **mark)
     written = base.mark_text(**mark)
-    figure: alt.LayerChart = outline.encode(
-        text=text, color=alt.ColorValue(BACKGROUND)
-    ) + written.encode(text=text, color=colour)
+    figure: alt.LayerChart = outline.encode(text=text, color=alt.ColorValue(BACKGROUND)) + written.encode(
+        text=text, color=colour
+    )
     return figure
 
 
@@ -225,7 +214,7 @@ def still(spec: Any) -> Any:
     """Return a chart's specification without interaction."""
     if isinstance(spec, Mapping):
         return {
-            k: [still(v) for v in vs if not _for_pointer(v)]
+            k: [still(v) for v in vs if not str(v.get("name", "")).startswith(POINTER)]
             if k == "layer"
             else [v for v in vs if v.get("name") != "nearest"]
             if k == "params"
@@ -233,10 +222,6 @@ def still(spec: Any) -> Any:
             for k, vs in spec.items()
         }
     return spec
-
-
-def _for_pointer(layer: Any) -> bool:
-    return isinstance(layer, Mapping) and str(layer.get("name", "")).startswith(POINTER)
 
 
 def _title(spec: Mapping[str, Any]) -> str:
@@ -263,7 +248,6 @@ def save(chart: Chart, stem: str | Path) -> list[Path]:
 
     Raises:
         OSError: they cannot be written.
-
     """
     stem = Path(stem)
     files = []
@@ -281,7 +265,6 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Chart]) -> list[Pat
     Raises:
         ConfigError: the folder has a figure of that name from another source.
         OSError: they cannot be written.
-
     """
     files = []
     with outputs.figures_of(source, folder) as written:

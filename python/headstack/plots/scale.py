@@ -28,7 +28,6 @@ def cut(values: Sequence[float], marked: Sequence[bool] = (), *, ratio: float = 
     Example:
         >>> cut([9.0, 12.0, 80000.0])
         Cut(end=12.0, beyond=[False, False, True])
-
     """
     marks = list(marked) or [False] * len(values)
     kept = [v for v, m in zip(values, marks, strict=True) if not m] or list(values)

@@ -23,7 +23,6 @@ def queue_depth(document: Mapping[str, Any], among: Sequence[str] | None = None)
 
     Raises:
         ConfigError: no system has a time series.
-
     """
     return _strips(
         document,
@@ -44,7 +43,6 @@ def power_over_time(document: Mapping[str, Any], among: Sequence[str] | None = N
 
     Raises:
         ConfigError: no system has a time series.
-
     """
     return _strips(
         document,
@@ -80,11 +78,7 @@ def _cap_layer(x: alt.X) -> alt.Chart:
         alt.Chart()
         .transform_filter("datum.limit === 'cap'")
         .mark_line(strokeWidth=1.6, color=look.INK, interpolate="step-after")
-        .encode(
-            x=x,
-            y=alt.Y("y:Q"),
-            strokeDash=alt.StrokeDash("limit:N", title=None, scale=scale, legend=legend),
-        )
+        .encode(x=x, y=alt.Y("y:Q"), strokeDash=alt.StrokeDash("limit:N", title=None, scale=scale, legend=legend))
     )
     return figure
 
@@ -95,6 +89,33 @@ def _points(system: Mapping[str, Any], column: str) -> Any:
     if len(times) != len(values):
         return np.empty((0, 2))
     return np.column_stack([times, np.asarray(values, dtype=float)])
+
+
+def _rows(
+    found: Mapping[str, Any], caps: Mapping[str, Any], tops: Sequence[float], top: scale.Cut
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of lines and caps, and the headings of strips.
+
+    Rows that belong to no line of a system are not `shown` by its layers.
+    """
+    most = max(2, look.MOST_POINTS // len(found))
+    lines, others, heights, headings = [], [], [], []
+    for (name, points), value, beyond in zip(found.items(), tops, top.beyond, strict=True):
+        points = points[look.thin(len(points), most)]
+        # Values are shares of the strip's own height: one scale for all, one label for each.
+        heading = f"{name} (an axis of its own)" if beyond else name
+        headings.append(heading)
+        heights.append(value if beyond else top.end)
+        lines.append(pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "system": name, "strip": heading}))
+        if (cap := caps.get(name)) is not None:
+            others.append(pd.DataFrame({"x": cap[:, 0], "y": cap[:, 1], "limit": "cap", "strip": heading}))
+    frame = pd.concat(lines, ignore_index=True)
+    if any(top.beyond):
+        # An invisible point at the common height makes the axes of the other strips equal.
+        others.insert(0, pd.DataFrame({"strip": headings, "x": frame["x"].min(), "y": heights}))
+    if others:
+        frame = pd.concat([frame.assign(shown=True), *(o.assign(shown=False) for o in others)])
+    return frame, headings
 
 
 def _strips(
@@ -114,33 +135,15 @@ def _strips(
     named = zip(labels(systems), systems, strict=True)
     found = {n: p for n, s in named if len(p := _points(s, column))}
     look.need(list(found), f"a time series of {column}")
-    most = max(2, look.MOST_POINTS // len(found))
     caps = {name: points for name, points in (caps or {}).items() if name in found}
-    tops = [
-        max(float(part[:, 1].max()) for part in (p, *([caps[n]] if n in caps else [])))
-        for n, p in found.items()
-    ]
+    tops = [max(float(part[:, 1].max()) for part in (p, *([caps[n]] if n in caps else []))) for n, p in found.items()]
     top = scale.cut(tops, [name in scale.overloaded(systems) for name in found])
+    own = any(top.beyond)
+    frame, headings = _rows(found, caps, tops, top)
     names = list(among or found)
     many = len(names) > look.MOST_LINES
-    strips, parts = [], []
-    for (name, points), value, beyond in zip(found.items(), tops, top.beyond, strict=True):
-        points = points[look.thin(len(points), most)]
-        high = value if beyond else top.end
-        # Values are shares of the strip's own height: one scale for all, one label for each.
-        heading = f"{name} (an axis of its own)" if beyond else name
-        strips.append({"system": name, "strip": heading, "high": high})
-        frame = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "system": name})
-        parts.append(frame.assign(strip=heading))
-    frame = pd.concat(parts, ignore_index=True)
-    own = any(top.beyond)
     colour = alt.ColorValue(look.PALETTE[0]) if many else look.colour(names, legend=False)
-    x = alt.X(
-        "x:Q",
-        title="simulated time (s)",
-        axis=dict(format=",~f", tickCount=8),
-        scale=dict(nice=False),
-    )
+    x = alt.X("x:Q", title="simulated time (s)", axis=dict(format=",~f", tickCount=8), scale=dict(nice=False))
     y = alt.Y(
         "y:Q",
         title=axis,
@@ -155,19 +158,8 @@ def _strips(
     base = alt.Chart()
     drawn = base.mark_line(strokeWidth=1.3, strokeJoin="round").encode(x=x, y=y, color=colour)
     pointer = look.pointed(base, tooltip, x=x, y=y, color=colour)
-    # Rows that belong to no line of a system are not shown by its layers.
-    others = []
-    if own:
-        # An invisible point at the common height makes the axes of the other strips equal.
-        heights = [{"strip": s["strip"], "x": frame["x"].min(), "y": s["high"]} for s in strips]
-        others.append(pd.DataFrame(heights))
-    for strip in strips:
-        if (points := caps.get(str(strip["system"]))) is not None:
-            cap = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "limit": "cap"})
-            others.append(cap.assign(strip=str(strip["strip"])))
     layers: list[Any] = [drawn, pointer]
-    if others:
-        frame = pd.concat([frame.assign(shown=True), *(o.assign(shown=False) for o in others)])
+    if "shown" in frame:
         layers = [layer.transform_filter("datum.shown") for layer in layers]
     if own:
         layers.insert(0, base.mark_point(opacity=0, size=1).encode(x=x, y=y))
@@ -177,12 +169,7 @@ def _strips(
         alt.layer(*layers, data=frame)
         .properties(width=look.WIDTH, height=STRIP_HEIGHT)
         .facet(
-            facet=alt.Facet(
-                "strip:N",
-                title=None,
-                sort=[str(s["strip"]) for s in strips],
-                header=dict(labelAnchor="start", labelPadding=4),
-            ),
+            facet=alt.Facet("strip:N", title=None, sort=headings, header=dict(labelAnchor="start", labelPadding=4)),
             columns=1,
             title=title,
             spacing=12,

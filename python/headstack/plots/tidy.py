@@ -19,15 +19,23 @@ from headstack.suggest import need_one_of
 
 Rows = Sequence[Mapping[str, Any]]
 
+#: Marks that are one of Vega-Lite's: its name, what `Layer.size` is, if anything, and usually, and
+#: the other properties.
+_SIMPLE: dict[str, tuple[str, str, float, dict[str, Any]]] = {
+    "point": ("point", "size", 60, dict(filled=True, opacity=0.85, clip=True)),
+    "ring": ("point", "size", 70, dict(filled=False, strokeWidth=2, opacity=1)),
+    "rect": ("rect", "", 0, dict(stroke="white", strokeWidth=1.2)),
+    "rule": ("rule", "strokeWidth", 2, {}),
+    "tick": ("tick", "size", 9, dict(thickness=2)),
+    "range": ("errorbar", "", 0, dict(ticks=True)),
+}
+
 #: Most values of an axis that are all labelled, and most letters of names that are side by side.
 FEW, LEVEL = 12, 64
 
 
 def draw(
-    picture: Picture,
-    tables: Mapping[str, Rows],
-    paper: Rows = (),
-    scope: Mapping[str, Any] | None = None,
+    picture: Picture, tables: Mapping[str, Rows], paper: Rows = (), scope: Mapping[str, Any] | None = None
 ) -> Chart:
     """Return the chart of a picture.
 
@@ -39,7 +47,6 @@ def draw(
 
     Raises:
         ConfigError: a table, a column or a mark is unknown, or there is nothing to draw.
-
     """
     if not picture.pictures:
         return _Drawing(picture, tables, paper, scope or {}).chart()
@@ -62,13 +69,7 @@ def _titles(title: str | tuple[str, ...]) -> tuple[Any, str]:
 class _Drawing:
     """One picture with its rows."""
 
-    def __init__(
-        self,
-        picture: Picture,
-        tables: Mapping[str, Rows],
-        paper: Rows,
-        scope: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, picture: Picture, tables: Mapping[str, Rows], paper: Rows, scope: Mapping[str, Any]) -> None:
         self.picture, self.paper = picture, paper
         self.layers = picture.layers or (Layer(picture.mark),)
         self.rows = [self._rows(layer, tables, scope) for layer in self.layers]
@@ -195,9 +196,7 @@ class _Drawing:
         x, y = layer.x or picture.x.column, layer.y or picture.y.column
         kept = [rows[i] for i in look.thin(len(rows), look.MOST_POINTS // len(self.layers))]
         # Pages hold the rows of their figures: only the columns that are drawn.
-        used = dict.fromkeys(
-            (x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour)
-        )
+        used = dict.fromkeys((x, y, layer.x2, layer.y2, layer.text, layer.order, layer.group, picture.colour))
         frame = pd.DataFrame([{c: r[c] for c in used if c in r} for r in kept])
         # Names are text, also those that are numbers, as in the domains of axes and colours.
         texts = {c for a, c in ((picture.x, x), (picture.y, y)) if a.kind == "N"}
@@ -213,7 +212,8 @@ class _Drawing:
         base = alt.Chart(frame)
         if layer.mark not in MARKS:
             raise ConfigError(need_one_of(f"{picture.name}.mark", layer.mark, MARKS))
-        marks: list[Any] = getattr(self, f"_{layer.mark}")(layer, base, place, self._colour(layer))
+        made = self._simple if layer.mark in _SIMPLE else getattr(self, f"_{layer.mark}")
+        marks: list[Any] = made(layer, base, place, self._colour(layer))
         return marks
 
     def _line(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
@@ -229,9 +229,7 @@ class _Drawing:
             )
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
-        line = base.mark_line(
-            strokeWidth=2.2, strokeJoin="round", point=marked, clip=True, **step
-        ).encode(**of)
+        line = base.mark_line(strokeWidth=2.2, strokeJoin="round", point=marked, clip=True, **step).encode(**of)
         tooltip = [
             *([alt.Tooltip(f"{_field(self.picture.colour)}:N", title="series")]
               if self.picture.colour else []),
@@ -242,40 +240,23 @@ class _Drawing:
             return [line]
         return [line, look.pointed(base, tooltip, **place, color=colour)]
 
-    def _point(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_point(size=layer.size or 60, filled=True, opacity=0.85, clip=True)
-        return [mark.encode(**place, color=colour)]
-
-    def _ring(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_point(size=layer.size or 70, filled=False, strokeWidth=2, opacity=1)
-        return [mark.encode(**place, color=colour)]
-
     def _bar(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
         of: dict[str, Any] = {**place, "color": colour}
         if layer.group:
-            names = _names(self.every, layer.group)
-            of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
+            of["xOffset"] = self._offset(layer)
         if layer.order:
             of["order"] = alt.Order(f"{_field(layer.order)}:Q")
         return [base.mark_bar(stroke="white", strokeWidth=0.5).encode(**of, **self._ends(layer))]
 
-    def _rect(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        mark = base.mark_rect(stroke="white", strokeWidth=1.2)
-        if not layer.y2:
-            mark = base.mark_bar(stroke="white", strokeWidth=0.5, height=34)
-        return [mark.encode(**place, color=colour, **self._ends(layer))]
-
-    def _rule(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
-        mark = base.mark_rule(strokeWidth=layer.size or 2)
-        return [mark.encode(**place, color=colour, **self._ends(layer))]
-
-    def _tick(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        colour = alt.ColorValue(look.AXIS) if layer.plain else colour
-        return [base.mark_tick(size=layer.size or 9, thickness=2).encode(**place, color=colour)]
-
-    def _range(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
-        return [base.mark_errorbar(ticks=True).encode(**place, color=colour, **self._ends(layer))]
+    def _simple(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
+        kind, size, usual, more = _SIMPLE[layer.mark]
+        if layer.mark == "rect" and not layer.y2:
+            kind, more = "bar", dict(stroke="white", strokeWidth=0.5, height=34)
+        if layer.plain and layer.mark in ("rule", "tick"):
+            colour = alt.ColorValue(look.AXIS)
+        mark = getattr(base, f"mark_{kind}")(**({size: layer.size or usual} if size else {}), **more)
+        ends = {} if kind in ("point", "tick") else self._ends(layer)
+        return [mark.encode(**place, color=colour, **ends)]
 
     def _level(self, layer: Layer, base: Any, place: dict[str, Any], _: Any) -> list[Any]:
         y = place["y"]
@@ -290,24 +271,19 @@ class _Drawing:
     def _text(self, layer: Layer, base: Any, place: dict[str, Any], colour: Any) -> list[Any]:
         shown = alt.Text(f"{_field(layer.text)}:{'Q' if layer.format else 'N'}",
                          format=layer.format or alt.Undefined)  # fmt: skip
-        of: dict[str, Any] = dict(place)
-        if layer.group:
-            names = _names(self.every, layer.group)
-            of["xOffset"] = alt.XOffset(f"{_field(layer.group)}:N", sort=names)
         mark = {"fontSize": layer.size or 11, "dx": layer.dx, "align": layer.align}
+        ink = alt.ColorValue(look.INK)
         if not layer.group:
-            return [
-                look.halo(base.encode(**of), alt.ColorValue(look.INK), shown, dy=layer.dy, **mark)
-            ]
+            return [look.halo(base.encode(**place), ink, shown, dy=layer.dy, **mark)]
         # The numbers of bars that point down are below them.
         field = f"datum[{json.dumps(place['y'].shorthand.rpartition(':')[0])}]"
-        return [
-            look.halo(
-                base.transform_filter(f"{field} {sign} 0").encode(**of),
-                alt.ColorValue(look.INK), shown, dy=dy, **mark,
-            )
-            for sign, dy in ((">=", layer.dy), ("<", -layer.dy))
-        ]  # fmt: skip
+        sides = [(base.transform_filter(f"{field} {sign} 0"), dy) for sign, dy in ((">=", layer.dy), ("<", -layer.dy))]
+        offset = self._offset(layer)
+        return [look.halo(side.encode(**place, xOffset=offset), ink, shown, dy=dy, **mark) for side, dy in sides]
+
+    def _offset(self, layer: Layer) -> alt.XOffset:
+        """Return the encoding of bars that stand side by side."""
+        return alt.XOffset(f"{_field(layer.group)}:N", sort=_names(self.every, layer.group))
 
     def _ends(self, layer: Layer) -> dict[str, Any]:
         ends = {"x2": (alt.X2, layer.x2), "y2": (alt.Y2, layer.y2)}
@@ -317,9 +293,7 @@ class _Drawing:
         base = alt.Chart(pd.DataFrame(list(levels))).encode(y=alt.Y("y:Q"))
         rule = base.mark_rule(color=look.INK, strokeDash=[8, 3, 2, 3], strokeWidth=1.3)
         high = -8 if any(x.mark == "level" for x in self.layers) else 0
-        named = base.transform_calculate(label="'paper: ' + datum.text").encode(
-            x=look.across("width"), text="label:N"
-        )
+        named = base.transform_calculate(label="'paper: ' + datum.text").encode(x=look.across("width"), text="label:N")
         return [rule, named.mark_text(align="left", dx=5, dy=high, color=look.INK)]
 
     def _paper(self, points: Rows) -> list[Any]:
@@ -334,15 +308,11 @@ class _Drawing:
             column = self.picture.x.column
             frame["x"] = frame["x"].astype(str)
             x = alt.X("x:N", scale=dict(domain=_names(self.every, column)))
-        base = alt.Chart(frame).encode(
-            x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")]
-        )
+        base = alt.Chart(frame).encode(x=x, y=alt.Y("y:Q"), tooltip=[alt.Tooltip("what:N"), alt.Tooltip("said:N")])
         if self.picture.x.kind == "N":
             marks = base.mark_tick(size=36, thickness=3, color=look.INK)
         else:
-            marks = base.mark_point(
-                shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1
-            )
+            marks = base.mark_point(shape="diamond", size=110, filled=False, strokeWidth=2, color=look.INK, opacity=1)
         named = base.transform_calculate(label="'paper: ' + datum.said")
         words = [
             look.halo(named.transform_filter(side), alt.ColorValue(look.INK), "label:N", dy=dy)

@@ -9,19 +9,9 @@ Example:
     >>> drawn = population.draw("wd-re3-2009", n=3, seed=1)
     >>> drawn.classes.shape
     (3, 6)
-
 """
 
-from .drawn import (
-    FIRST_QUARTER,
-    Counts,
-    Population,
-    description,
-    draw,
-    nominal,
-    summary,
-    zone_bytes,
-)
+from .drawn import FIRST_QUARTER, Counts, Population, description, draw, nominal, summary, zone_bytes
 from .economics import Economics, Trade, trade
 from .heads import HeadModel, Heads
 from .policies import POLICIES, Fit, Policy

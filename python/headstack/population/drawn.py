@@ -35,7 +35,6 @@ class Counts:
         scrapped: number of heads that fit no format.
         diverted: number of heads that went into another product.
         abandoned: number of drives that were begun again because no head fitted a place.
-
     """
 
     taken: int
@@ -64,7 +63,6 @@ class Population:
         weak: which drives have weak heads.
         damage: slow areas.
         counts: the heads that were taken.
-
     """
 
     preset: Preset
@@ -122,7 +120,6 @@ class Population:
             noise: whether revolutions are lost and sweeps differ.
             seed: seed of the noise.
             threads: number of threads; None: as many as there are processors.
-
         """
         base = self.preset.noise if noise else streaming.Noise()
         return streaming.sweep(
@@ -167,9 +164,7 @@ class Population:
         """Return some of the drives, by their places, as a population of its own."""
         places = range(len(self))[chosen]
         number = {place: i for i, place in enumerate(places)}
-        kept = tuple(
-            replace(area, drive=number[area.drive]) for area in self.damage if area.drive in number
-        )
+        kept = tuple(replace(area, drive=number[area.drive]) for area in self.damage if area.drive in number)
         rows = list(places)
         return replace(
             self,
@@ -184,12 +179,9 @@ class Population:
 def zone_bytes(spec: Mapping[str, Any]) -> list[int]:
     """Return what each zone of a drive at nominal density holds."""
     geometry = spec["geometry"]
-    sector = int(_bridge.call("quantity", "size", geometry.get("sector_size", "512 B")))
+    sector = int(_bridge.quantity("size", geometry.get("sector_size", "512 B")))
     return [
-        (z["last_cylinder"] - z["first_cylinder"] + 1)
-        * geometry["surfaces"]
-        * z["sectors_per_track"]
-        * sector
+        (z["last_cylinder"] - z["first_cylinder"] + 1) * geometry["surfaces"] * z["sectors_per_track"] * sector
         for z in geometry["zones"]
     ]
 
@@ -199,14 +191,12 @@ def nominal(spec: Mapping[str, Any], where: object) -> Mapping[str, Any]:
 
     Raises:
         ConfigError: its layout has no densities by surface, or it has no capacity.
-
     """
     geometry = spec["geometry"]
     layout = geometry.get("layout", "cylinder-major")
     if layout != "adaptive":
         raise ConfigError(
-            f'{where}: geometry.layout: got "{layout}", need "adaptive", whose surfaces have '
-            "densities of their own"
+            f'{where}: geometry.layout: got "{layout}", need "adaptive", whose surfaces have densities of their own'
         )
     if geometry.get("capacity_blocks") is None:
         raise ConfigError(
@@ -215,8 +205,7 @@ def nominal(spec: Mapping[str, Any], where: object) -> Mapping[str, Any]:
         )
     if any(not isinstance(z["sectors_per_track"], int) for z in geometry["zones"]):
         raise ConfigError(
-            f"{where}: geometry.zones: got sectors_per_track by surface, need one number: surfaces "
-            "differ by density"
+            f"{where}: geometry.zones: got sectors_per_track by surface, need one number: surfaces differ by density"
         )
     return spec
 
@@ -244,7 +233,6 @@ def draw(
     Raises:
         ConfigError: there is no such drive, it cannot be one of a population, `n` or `seed` is out
             of bounds, or hardly any head fits.
-
     """
     chosen = drive if isinstance(drive, Preset) else PRESETS.get(str(drive), Preset(str(drive)))
     changes: dict[str, Any] = {}
@@ -411,9 +399,7 @@ def description(population: Population, drive: int) -> dict[str, Any]:
         f"classes {', '.join(str(int(k)) for k in p.classes[drive])}. Its factor on all times, "
         f"{p.factors[drive]:.6f}, and damaged areas are no part of a drive file."
     )
-    spec["geometry"]["density"] = [
-        {"bpi": float(bpi), "tpi": float(tpi)} for bpi, tpi in p.densities[drive]
-    ]
+    spec["geometry"]["density"] = [{"bpi": float(bpi), "tpi": float(tpi)} for bpi, tpi in p.densities[drive]]
     spec.setdefault("sources", {})["geometry.density"] = (
         f"drawn: headstack population {p.preset.drive} --seed {p.seed}, drive {drive}"
     )

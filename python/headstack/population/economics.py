@@ -44,7 +44,6 @@ class Economics:
         adaptive_test_usd: additional cost of finding its class, for time on the tester.
         rest_usd: price of all other material of a drive.
         exchange: gain in margin (logarithm of width) for one unit of the logarithm of density.
-
     """
 
     head_usd: float = 3.0
@@ -76,7 +75,6 @@ class Trade:
         backoff: by how much the logarithm of areal density was lowered.
         yields: share of heads that are not scrapped.
         usd_per_tb: price of a drive's material divided by its capacity.
-
     """
 
     policy: str
@@ -112,7 +110,6 @@ def trade(
         capacity_bytes: capacity of a drive at the nominal density.
         prices: prices and costs.
         seed: seed of the heads.
-
     """
     usd = prices or Economics()
     shared, _ = model.drives(_SAMPLE_DRIVES, seed)

@@ -18,11 +18,7 @@ SHOWN = 40
 
 def figures(population: Population) -> dict[str, Any]:
     """Return the figures by name: rates of drives, classes of heads, heads of single drives."""
-    return {
-        "drives": rates(population),
-        "classes": classes(population),
-        "heads": heads(population),
-    }
+    return {"drives": rates(population), "classes": classes(population), "heads": heads(population)}
 
 
 def rates(population: Population) -> Chart:
@@ -66,21 +62,13 @@ def heads(population: Population) -> Chart:
     """Draw the heads of the first drives: bits per inch against the nominal, and their mean."""
     some = population.densities[:SHOWN, :, 0]
     frame = pd.DataFrame(
-        [
-            {"drive": drive, "bpi": 100 * (float(bpi) - 1)}
-            for drive, row in enumerate(some)
-            for bpi in row
-        ]
+        [{"drive": drive, "bpi": 100 * (float(bpi) - 1)} for drive, row in enumerate(some) for bpi in row]
     )
     means = frame.groupby("drive", as_index=False)["bpi"].mean()
     x = alt.X("drive:O", title="drive", axis=dict(labelAngle=0, values=list(range(0, SHOWN, 5))))
     y = alt.Y("bpi:Q", title="bits per inch against the nominal drive (%)")
-    points = (
-        alt.Chart(frame).mark_point(size=28, filled=True, opacity=0.5, color=plots.PALETTE[0])
-    ).encode(x=x, y=y)
-    ticks = (
-        alt.Chart(means).mark_tick(color=plots.PALETTE[3], thickness=3, size=12).encode(x=x, y=y)
-    )
+    points = (alt.Chart(frame).mark_point(size=28, filled=True, opacity=0.5, color=plots.PALETTE[0])).encode(x=x, y=y)
+    ticks = alt.Chart(means).mark_tick(color=plots.PALETTE[3], thickness=3, size=12).encode(x=x, y=y)
     title = [f"{population.spec['name']}: heads of drives", "points: heads; lines: their mean"]
     chart = alt.layer(points, ticks)
     return plots.style(chart.properties(title=title, width=look.WIDTH, height=look.HEIGHT))

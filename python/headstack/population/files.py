@@ -15,12 +15,7 @@ from .drawn import Population, description, summary
 from .figures import figures
 
 #: Names of the files.
-SUMMARY, DRIVES, HEADS, DRIVE_FOLDER = (
-    "population.json",
-    "drives.parquet",
-    "heads.parquet",
-    "drives",
-)
+SUMMARY, DRIVES, HEADS, DRIVE_FOLDER = ("population.json", "drives.parquet", "heads.parquet", "drives")
 
 
 def drives_table(population: Population) -> pd.DataFrame:
@@ -83,7 +78,6 @@ def write(population: Population, out: Path, drive_files: int = 0) -> list[Path]
     Raises:
         ConfigError: there are fewer drives, or the folder holds something else.
         OSError: a file cannot be written.
-
     """
     if not 0 <= drive_files <= len(population):
         raise ConfigError(f"--drives: got {drive_files}, need 0 to {len(population)}")
@@ -91,10 +85,7 @@ def write(population: Population, out: Path, drive_files: int = 0) -> list[Path]
         folder = written.path
         text = json.dumps(summary(population), indent=2) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8")
-        for name, table in (
-            (DRIVES, drives_table(population)),
-            (HEADS, heads_table(population)),
-        ):
+        for name, table in ((DRIVES, drives_table(population)), (HEADS, heads_table(population))):
             pq.write_table(pa.Table.from_pandas(table, preserve_index=False), folder / name)
         if drive_files:
             (folder / DRIVE_FOLDER).mkdir()

@@ -22,10 +22,9 @@ def track_bytes(spec: Mapping[str, Any], density: NDArray[np.float64]) -> tuple[
     Args:
         spec: description of the nominal drive.
         density: factors of bits and tracks per inch of each surface, shaped (surfaces, 2).
-
     """
     geometry = spec["geometry"]
-    sector = int(_bridge.call("quantity", "size", geometry.get("sector_size", "512 B")))
+    sector = int(_bridge.quantity("size", geometry.get("sector_size", "512 B")))
     sectors = np.array([z["sectors_per_track"] for z in geometry["zones"]], np.float64)
     per_track = np.floor(sectors[:, None] * density[None, :, 0] + 0.5)
     tracks = np.floor(geometry["band_cylinders"] * density[:, 1] + 0.5)

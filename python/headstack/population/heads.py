@@ -55,7 +55,6 @@ class HeadModel:
         weak_probability: probability that all heads of a drive are narrow.
         weak_least: lower bound of the amount by which these heads are narrower.
         weak_most: upper bound of this amount.
-
     """
 
     head_sd: float = 0.035
@@ -80,10 +79,7 @@ class HeadModel:
         if self.batch_drives != int(self.batch_drives):
             raise ConfigError(f"heads.batch_drives: got {self.batch_drives:g}, need a whole number")
         if self.weak_least > self.weak_most:
-            raise ConfigError(
-                f"heads.weak_least: got {self.weak_least:g}, need at most weak_most, "
-                f"{self.weak_most:g}"
-            )
+            raise ConfigError(f"heads.weak_least: got {self.weak_least:g}, need at most weak_most, {self.weak_most:g}")
 
     def drives(self, n: int, seed: int, attempt: int = 0) -> tuple[Floats, NDArray[np.bool_]]:
         """Return B + D of each of `n` drives, and which drives are weak.

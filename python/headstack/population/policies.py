@@ -40,7 +40,6 @@ class Fit(NamedTuple):
         classes: class of the format that each head gets.
         used: whether it goes into a drive of this product.
         diverted: whether it goes into another product; all other heads are scrapped.
-
     """
 
     classes: NDArray[np.int16]
@@ -57,7 +56,6 @@ class Policy:
         step: logarithm of the ratio of bits per inch of neighbouring classes.
         lowest: class with the fewest bits per inch.
         highest: class with the most bits per inch, at the limit of the channel's data rate.
-
     """
 
     name: str = "adaptive"
@@ -71,9 +69,7 @@ class Policy:
         if isinstance(self.step, bool) or not isinstance(self.step, int | float):
             raise ConfigError(f"policy.step: got {self.step!r}, need a number")
         if not 0 < self.step <= _MOST_STEP:
-            raise ConfigError(
-                f"policy.step: got {self.step:g}, need above 0 and at most {_MOST_STEP}"
-            )
+            raise ConfigError(f"policy.step: got {self.step:g}, need above 0 and at most {_MOST_STEP}")
         for key, least, most in (("lowest", -_MOST_CLASS, 0), ("highest", 0, _MOST_CLASS)):
             value = getattr(self, key)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -119,8 +115,4 @@ def _binned(policy: Policy, heads: Heads) -> Fit:
 
 
 #: Policies by name. A new policy is a function of the menu and the heads, and a line here.
-POLICIES: Mapping[str, Callable[[Policy, Heads], Fit]] = {
-    "classic": _classic,
-    "adaptive": _adaptive,
-    "binned": _binned,
-}
+POLICIES: Mapping[str, Callable[[Policy, Heads], Fit]] = {"classic": _classic, "adaptive": _adaptive, "binned": _binned}

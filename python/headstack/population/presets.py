@@ -28,7 +28,6 @@ class Damage:
         most_share: largest share.
         least_rate: smallest factor on the rate in an area.
         most_rate: largest factor.
-
     """
 
     probability: float = 0.0
@@ -51,7 +50,6 @@ class Preset:
         factor_sd: standard deviation of each drive's factor on all times.
         damage: slow areas.
         noise: noise of sweeps.
-
     """
 
     drive: str
@@ -109,7 +107,6 @@ def preset(name: str) -> Preset:
 
     Raises:
         ConfigError: there is none of that name; the message lists those there are.
-
     """
     if name not in PRESETS:
         raise ConfigError(need_one_of("preset", name, PRESETS))

@@ -31,8 +31,7 @@ _CAPTIONS = {
     "mean; time that overlaps is charged to what was waited for. A bar that would be more than ten "
     "times as long as the next is cut. *Place*, *elevator* and *array* are waits above the drives, "
     "*queue* the wait in them.",
-    "operations": "Circle: half of the requests take no longer. Dot, and the number: 99 % of them. "
-    "Stroke: 99.9 %.",
+    "operations": "Circle: half of the requests take no longer. Dot, and the number: 99 % of them. Stroke: 99.9 %.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",
     "power-over-time": "What all drives of a system draw from one moment to the next. Peaks are "
@@ -70,11 +69,7 @@ class Figure(NamedTuple):
 def _figures(document: Mapping[str, Any]) -> list[Figure]:
     several = plots.workloads(document)
     among = list(
-        dict.fromkeys(
-            label
-            for w in several
-            for label in plots.labels(plots.of_workload(document, w)["systems"])
-        )
+        dict.fromkeys(label for w in several for label in plots.labels(plots.of_workload(document, w)["systems"]))
     )
     found = []
     for number, workload in enumerate(several):
@@ -107,11 +102,6 @@ def _code(text: str) -> str:
     # These could end the script element early. They occur only in strings, where the escape has the
     # same meaning. A bare `</` may be part of a regular expression and must not be escaped.
     return re.sub(r"<(?=/?script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
-
-
-def _data(value: Any) -> str:
-    # `json` itself escapes U+2028 and similar characters.
-    return json.dumps(value).replace("<", "\\u003c")
 
 
 @cache
@@ -169,9 +159,7 @@ def _groups(
     return groups
 
 
-def to_html(
-    document: Mapping[str, Any], title: str = "Headstack report", *, figures: str = "figures"
-) -> str:
+def to_html(document: Mapping[str, Any], title: str = "Headstack report", *, figures: str = "figures") -> str:
     """Return the whole page of a result document, including scripts, data and styles.
 
     `figures` is the folder beside the page with the figures as files.
@@ -280,9 +268,7 @@ def _column(values: list[Any]) -> Any:
     return [float(f"{v:.{_DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
-def drawings(
-    charts: Mapping[str, Any], captions: Mapping[str, str]
-) -> tuple[dict[str, Any], list[dict[str, str]]]:
+def drawings(charts: Mapping[str, Any], captions: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Return charts without their titles, by name, and the texts of the page for each."""
     specs, shown = {}, []
     for name, chart in charts.items():
@@ -300,7 +286,6 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
         body: HTML.
         specs: Vega-Lite specifications, in the colours of `headstack.plots`.
         figures: the folder with the figures as files, for readers without scripts.
-
     """
     return (
         templates()
@@ -311,7 +296,8 @@ def page(title: str, body: str, specs: Mapping[str, Any], figures: str = "figure
             figures=figures,
             css=Markup(asset("page.css") + _dark()),
             viewer=Markup(_code(_viewer())),
-            specs=Markup(_data({name: packed(spec) for name, spec in specs.items()})),
+            # `json` itself escapes U+2028 and similar characters.
+            specs=Markup(json.dumps({k: packed(spec) for k, spec in specs.items()}).replace("<", "\\u003c")),
             script=Markup(_code(asset("page.js"))),
         )
     )
@@ -338,10 +324,7 @@ def _viewer() -> str:
     bundle: Any = vl_convert.javascript_bundle
     made = str(bundle()).encode()
     if kept:
-        with (
-            suppress(OSError),
-            outputs.whole_file(kept / f"{name}-{hashlib.sha256(made).hexdigest()}.js") as part,
-        ):
+        with suppress(OSError), outputs.whole_file(kept / f"{name}-{hashlib.sha256(made).hexdigest()}.js") as part:
             part.write_bytes(made)
     return made.decode()
 
@@ -352,7 +335,6 @@ def figures_folder(page: str) -> str:
     Example:
         >>> figures_folder("report.html"), figures_folder("two.html")
         ('figures', 'two-figures')
-
     """
     if page == DEFAULT_PAGE:
         return "figures"
@@ -361,11 +343,7 @@ def figures_folder(page: str) -> str:
 
 
 def write(
-    document: Mapping[str, Any],
-    path: str | Path,
-    *,
-    title: str = "Headstack report",
-    with_figures: bool = True,
+    document: Mapping[str, Any], path: str | Path, *, title: str = "Headstack report", with_figures: bool = True
 ) -> Path:
     """Write the page to `path`, and its figures beside it; return `path`.
 
@@ -380,7 +358,6 @@ def write(
     Raises:
         ConfigError: the folder has results of another run, with one of the files.
         OSError: page or figures cannot be written.
-
     """
     path = Path(path)
     folder = figures_folder(path.name)

@@ -113,11 +113,7 @@ class Defaults:
 
     def of_drive(self, system: str) -> "Defaults":
         """Return the keys of a system as keys of its drive's description."""
-        places = {
-            "scheduler": "queue.scheduler",
-            "queue_depth": "queue.depth",
-            "dash": "general.dash",
-        }
+        places = {"scheduler": "queue.scheduler", "queue_depth": "queue.depth", "dash": "general.dash"}
         own = [k.removeprefix(f"{system}.") for k in self._keys if k.startswith(f"{system}.")]
         own = [key for key in own if key in places or key.startswith("cache.")]
         return Defaults({"defaults": [places.get(key, key) for key in own]})
@@ -137,11 +133,7 @@ def facts(label: str, value: Any, key: str, default: Defaults) -> list[Fact]:
             for fact in facts(f"{label}, {_words(k)}", v, f"{key}.{k}", default)
         ]
     if isinstance(value, list) and any(isinstance(v, Mapping) for v in value):
-        return [
-            fact
-            for i, v in enumerate(value)
-            for fact in facts(f"{label} {i}", v, f"{key}.{i}", default)
-        ]
+        return [fact for i, v in enumerate(value) for fact in facts(f"{label} {i}", v, f"{key}.{i}", default)]
     return [Fact(label, text(value), default(key))]
 
 
@@ -165,10 +157,7 @@ def systems(document: Mapping[str, Any]) -> list[Section]:
         return [_system(i, {}, runs, document, default) for i, runs in enumerate(ran.values())]
     # Systems are in the experiment's order, also if several have equal names.
     found = list(ran.values())
-    return [
-        _system(i, one, found[i] if i < len(found) else [], document, default)
-        for i, one in enumerate(given)
-    ]
+    return [_system(i, one, found[i] if i < len(found) else [], document, default) for i, one in enumerate(given)]
 
 
 def _by_name(ran: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
@@ -198,7 +187,10 @@ def _system(
     seed = given.get("seed")
     run_seed = document.get("seed")
     first_facts += [
-        Fact("workload", ", ".join(_workload_names(runs)) or UNKNOWN),
+        Fact(
+            "workload",
+            ", ".join(dict.fromkeys(str(w) for r in runs if (w := r.get("workload")) is not None)) or UNKNOWN,
+        ),
         Fact(
             "seed",
             _or_unknown(run_seed if seed is None else seed),
@@ -245,16 +237,10 @@ def _outcome(run: Mapping[str, Any], *, several: bool) -> list[Fact]:
     return said
 
 
-def _decided(
-    given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]], key: str, default: Defaults
-) -> list[Fact]:
+def _decided(given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]], key: str, default: Defaults) -> list[Fact]:
     """Return the main settings: drives, scheduler, depth, organisation, buffer."""
     count = Fact("drive", _kinds(given, drives) or UNKNOWN, default(f"{key}.drive"))
-    organisation = Fact(
-        "organisation",
-        _or_unknown(_name(given.get("organisation"))),
-        default(f"{key}.organisation"),
-    )
+    organisation = Fact("organisation", _or_unknown(_name(given.get("organisation"))), default(f"{key}.organisation"))
     said = []
     for i, one in enumerate(_listed(given.get("drives")) or [given]):
         at = f"{key}.drives.{i}" if given.get("drives") else key
@@ -272,11 +258,7 @@ def _decided(
             ),
             Fact(f"queue depth{which}", _depth(depth), default(f"{at}.queue_depth")),
         ]
-        said += (
-            _buffer(cache, which, f"{at}.cache", default)
-            if known
-            else [Fact(f"cache policy{which}", UNKNOWN)]
-        )
+        said += _buffer(cache, which, f"{at}.cache", default) if known else [Fact(f"cache policy{which}", UNKNOWN)]
     return [count, *said, organisation]
 
 
@@ -299,19 +281,13 @@ def _depth(depth: Any) -> str:
     return "0: the scheduler sees all commands" if depth == 0 else text(depth)
 
 
-def _workload_names(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(r["workload"]) for r in runs if r.get("workload") is not None))
-
-
 def _kinds(given: Mapping[str, Any], drives: Sequence[Mapping[str, Any]]) -> str:
     """Return the number and names of a system's drives."""
     listed = drives or [
-        {"name": _name(one.get("drive")), "count": one.get("count")}
-        for one in _listed(given.get("drives")) or [given]
+        {"name": _name(one.get("drive")), "count": one.get("count")} for one in _listed(given.get("drives")) or [given]
     ]
     kinds = [
-        f"{one['count']} x {one.get('name')}" if (one.get("count") or 1) != 1 else one.get("name")
-        for one in listed
+        f"{one['count']} x {one.get('name')}" if (one.get("count") or 1) != 1 else one.get("name") for one in listed
     ]
     return " and ".join(str(kind) for kind in kinds if kind is not None)
 
@@ -324,7 +300,6 @@ def cache_policy(cache: Mapping[str, Any]) -> str:
         'write-through: done when on the medium'
         >>> cache_policy({})
         'none: every request goes to the medium'
-
     """
     if not cache.get("enabled"):
         return "none: every request goes to the medium"
@@ -393,11 +368,7 @@ def _rows(title: str, values: Sequence[Any]) -> Rows:
 def run(document: Mapping[str, Any]) -> Section | None:
     """Return the experiment's settings of the run and prices; None for older results."""
     resolved, default = _mapping(document.get("experiment")), Defaults(document)
-    said = [
-        fact
-        for key in ("run", "cost")
-        for fact in facts(key, _mapping(resolved.get(key)), key, default)
-    ]
+    said = [fact for key in ("run", "cost") for fact in facts(key, _mapping(resolved.get(key)), key, default)]
     return Section("run", "Run and prices", said) if said else None
 
 
@@ -421,18 +392,11 @@ def workloads(document: Mapping[str, Any]) -> list[Section]:
     resolved = document.get("experiment")
     value = _mapping(resolved).get("workload")
     default = Defaults(document)
-    return [
-        _workload(i, one, f"workload.{i}", document, default)
-        for i, one in enumerate(_listed(value))
-    ]
+    return [_workload(i, one, f"workload.{i}", document, default) for i, one in enumerate(_listed(value))]
 
 
 def _workload(
-    index: int,
-    given: Mapping[str, Any],
-    key: str,
-    document: Mapping[str, Any],
-    default: Defaults,
+    index: int, given: Mapping[str, Any], key: str, document: Mapping[str, Any], default: Defaults
 ) -> Section:
     trace = given.get("trace")
     transform = {**_mapping(given.get("transform")), **given}
@@ -450,13 +414,8 @@ def _workload(
     return Section(f"workload-{index}", name, said, str(trace or "synthetic"))
 
 
-def _trace(
-    path: str, given: Mapping[str, Any], document: Mapping[str, Any], detected: bool
-) -> list[Fact]:
-    one = next(
-        (i for i in _listed(document.get("inputs")) if i.get("kind") == "trace" and _is(i, path)),
-        {},
-    )
+def _trace(path: str, given: Mapping[str, Any], document: Mapping[str, Any], detected: bool) -> list[Fact]:
+    one = next((i for i in _listed(document.get("inputs")) if i.get("kind") == "trace" and _is(i, path)), {})
     return [
         Fact("trace", path),
         Fact("format", _or_unknown(given.get("format") or one.get("format")), detected),

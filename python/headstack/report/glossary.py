@@ -37,8 +37,7 @@ WORDS = {
     "flush": "the host asks for all that was written before to be on the medium",
     "power": "mean electrical power of all drives of a system, without the host",
     "cap": "the power that a controller lets the drives draw at most",
-    "drives $": "price of all drives, or what their material costs; the note on the table says "
-    "which",
+    "drives $": "price of all drives, or what their material costs; the note on the table says which",
     "energy $": "cost of the energy, with cooling, over the years in the note on the table",
     "capacity": "what data can fill, without copies and parity",
 }
@@ -57,7 +56,6 @@ def about(heading: str, own: str = "") -> str:
     Example:
         >>> about("p99 ms"), about("power W")[:10], about("nothing")
         ('99 of 100 requests end sooner', 'mean elect', '')
-
     """
     if own:
         return own

@@ -36,14 +36,10 @@ class Signal(TypedDict, total=False):
     """Standard deviation. 0 W to 1000000 W. Unit: one of W, mW."""
 
     correlation_time: LengthOfTime
-    """Correlation time of the process. 10 ms to 1000000 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "60 s".
-    """
+    """Correlation time of the process. 10 ms to 1000000 s. Unit: one of s, ms, us, ns, min, h. Default: "60 s"."""
 
     every: LengthOfTime
-    """Time from one cap to the next. 10 ms to 1000000 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "4 s".
-    """
+    """Time from one cap to the next. 10 ms to 1000000 s. Unit: one of s, ms, us, ns, min, h. Default: "4 s"."""
 
     least: Required[Power]
     """Lowest cap. 0.001 W to 1000000 W. Unit: one of W, mW."""
@@ -69,9 +65,7 @@ class Capping(TypedDict, total=False):
     """Parameters of the policy."""
 
     interval: LengthOfTime
-    """Time between two readings of the meter. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "1 s".
-    """
+    """Time between two readings of the meter. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "1 s"."""
 
     efficiency: float
     """Efficiency of the power supply. 0.1 to 1. Default: 1.0."""
@@ -83,14 +77,11 @@ class Capping(TypedDict, total=False):
     """Step of readings. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""
 
     delay: LengthOfTime
-    """Age of the latest reading. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "0
-    ms".
-    """
+    """Age of the latest reading. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "0 ms"."""
 
     response_time: Literal["mean", "p50", "p90", "p99", "max"]
-    """Which response time a reading contains. `mean`: The mean of the interval; `p50`: The median;
-    `p90`: The 90th percentile; `p99`: The 99th percentile; `max`: The longest. Default: "mean".
-    """
+    """Which response time a reading contains. `mean`: The mean of the interval; `p50`: The median; `p90`: The 90th
+    percentile; `p99`: The 99th percentile; `max`: The longest. Default: "mean"."""
 
     caps: Sequence[Cap]
     """The cap over time."""
@@ -102,6 +93,4 @@ class Capping(TypedDict, total=False):
     """A random cap."""
 
     tolerance: Power
-    """How far the power may exceed the cap without a violation. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0 W".
-    """
+    """How far the power may exceed the cap without a violation. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""

@@ -28,14 +28,11 @@ class Run(TypedDict, total=False):
     """Writes a log of all requests (needs an output folder). Default: false."""
 
     exact_limit: int
-    """Number of response times that are kept exactly; above it a histogram is used. Default:
-    1000000.
-    """
+    """Number of response times that are kept exactly; above it a histogram is used. Default: 1000000."""
 
     allowed_errors: float
-    """Share of the requests that may fail; if more fail, the run is an error. A few do not move the
-    results much. 0 to 1. Default: 0.05.
-    """
+    """Share of the requests that may fail; if more fail, the run is an error. A few do not move the results much. 0 to
+    1. Default: 0.05."""
 
 
 class ExperimentCost(TypedDict, total=False):
@@ -48,9 +45,7 @@ class ExperimentCost(TypedDict, total=False):
     """How long the system runs. 0 or more. Default: 5.0."""
 
     pue: float
-    """Power usage effectiveness: the power of the building divided by that of its machines. 1 or
-    more. Default: 1.5.
-    """
+    """Power usage effectiveness: the power of the building divided by that of its machines. 1 or more. Default: 1.5."""
 
 
 class Experiment(TypedDict, total=False):
@@ -72,14 +67,11 @@ class Experiment(TypedDict, total=False):
     """Seed, threads and limits."""
 
     cost: ExperimentCost
-    """Prices for the cost of energy. Default: {"energy_usd_per_kwh": 0.12, "years": 5.0, "pue":
-    1.5}.
-    """
+    """Prices for the cost of energy. Default: {"energy_usd_per_kwh": 0.12, "years": 5.0, "pue": 1.5}."""
 
     goal: str
-    """What a system must reach to be an answer, as in `p99=20ms` or `mean<8ms, read.p99<15ms`. It
-    has no effect on the simulation; the reader of the results compares them with it.
-    """
+    """What a system must reach to be an answer, as in `p99=20ms` or `mean<8ms, read.p99<15ms`. It has no effect on the
+    simulation; the reader of the results compares them with it."""
 
     capping: Capping
     """Power capping of all systems."""

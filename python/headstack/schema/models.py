@@ -11,19 +11,17 @@ class BlkparseParameters(TypedDict, total=False):
     """Parameters of this format and of `blktrace`."""
 
     action: Literal["queue", "issue", "complete"]
-    """The event that is read as the request. `queue`: `Q`: it entered the block layer; `issue`:
-    `D`: it was sent to the driver; `complete`: `C`: it was completed. Default: "queue".
-    """
+    """The event that is read as the request. `queue`: `Q`: it entered the block layer; `issue`: `D`: it was sent to the
+    driver; `complete`: `C`: it was completed. Default: "queue"."""
 
 
 class FioIologParameters(TypedDict, total=False):
     """Parameters of `fio-iolog`."""
 
     wait: Wait
-    """What a wait in a log of version 2 means. `milliseconds-since-start`: Milliseconds since the
-    start, as in fio's code; `microseconds-since-wait`: Microseconds, those under 100 left out, as
-    in fio's manual. Default: "milliseconds-since-start".
-    """
+    """What a wait in a log of version 2 means. `milliseconds-since-start`: Milliseconds since the start, as in fio's
+    code; `microseconds-since-wait`: Microseconds, those under 100 left out, as in fio's manual. Default:
+    "milliseconds-since-start"."""
 
 
 class OracleGeneralParameters(TypedDict, total=False):
@@ -37,18 +35,14 @@ class ThesiosParameters(TypedDict, total=False):
     """Parameters of `thesios`."""
 
     file_extent: Size
-    """The disk space of each file. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default:
-    "67108864 B".
-    """
+    """The disk space of each file. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "67108864 B"."""
 
 
 class VscanParameters(TypedDict, total=False):
     """Parameters of `vscan`."""
 
     r: float
-    """Penalty for changing direction, as a share of the stroke: 0 is SSTF, 1 is SCAN. 0 to 1.
-    Default: 0.2.
-    """
+    """Penalty for changing direction, as a share of the stroke: 0 is SSTF, 1 is SCAN. 0 to 1. Default: 0.2."""
 
 
 class SatfParameters(TypedDict, total=False):
@@ -62,62 +56,54 @@ class AgedSptfParameters(TypedDict, total=False):
     """Parameters of `aged-sptf`."""
 
     weight: float
-    """How much positioning time a unit of waiting time outweighs; no unit. 0 to 1000000000000000.
-    Default: 0.006.
-    """
+    """How much positioning time a unit of waiting time outweighs; no unit. 0 to 1000000000000000. Default: 0.006."""
 
     estimate_deviation: LengthOfTime
-    """Standard deviation of the error of estimated positioning times; 0: none. 0 ms to 1 s. Unit:
-    one of s, ms, us, ns, min, h. Default: "0 ms".
-    """
+    """Standard deviation of the error of estimated positioning times; 0: none. 0 ms to 1 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "0 ms"."""
 
 
-class AgeingKeys(TypedDict, total=False):
-    """Keys that several tables have."""
+class DepthAgedSptfParameters(TypedDict, total=False):
+    """Parameters of `depth-aged-sptf`."""
 
     ageing: float
-    """How much positioning time a unit of waiting time outweighs, times the number of commands in
-    the queue; no unit. 0 to 1000000. Default: 1.3.
-    """
+    """How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit. 0
+    to 1000000. Default: 1.3."""
 
     cache_aware: bool
     """Whether commands that the buffer can serve go first. Default: true."""
 
-
-class DepthAgedSptfParameters(AgeingKeys, total=False):
-    """Parameters of `depth-aged-sptf`."""
-
     ageing_beside_limits: float
-    """`ageing` while commands with limits or priorities wait, up to 8 commands in all. 0 to
-    1000000. Default: 1.3.
-    """
+    """`ageing` while commands with limits or priorities wait, up to 8 commands in all. 0 to 1000000. Default: 1.3."""
 
     falls_with_depth: float
     """By which power of the number of commands that ageing falls above 8. 0 to 1. Default: 0.4."""
 
     slack_ageing: float
-    """As `ageing`, for the time that a command with a limit has until it is urgent: it makes the
-    command wait. 0 to 1000000. Default: 0.25.
-    """
+    """As `ageing`, for the time that a command with a limit has until it is urgent: it makes the command wait. 0 to
+    1000000. Default: 0.25."""
 
     urgent_after: float
-    """After which share of its target a command with a limit is urgent at the earliest. 0 to 1.
-    Default: 0.3.
-    """
+    """After which share of its target a command with a limit is urgent at the earliest. 0 to 1. Default: 0.3."""
 
     urgent_before: LengthOfTime
-    """How long before the end of its target it is urgent. 0 ms to 10 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "35 ms".
-    """
+    """How long before the end of its target it is urgent. 0 ms to 10 s. Unit: one of s, ms, us, ns, min, h. Default:
+    "35 ms"."""
 
     detour_late: LengthOfTime
-    """Up to how long after its target others are served on the way to it. 0 ms to 10 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "5 ms".
-    """
+    """Up to how long after its target others are served on the way to it. 0 ms to 10 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "5 ms"."""
 
 
-class DeadlineSptfParameters(AgeingKeys, total=False):
+class DeadlineSptfParameters(TypedDict, total=False):
     """Parameters of `deadline-sptf`."""
+
+    ageing: float
+    """How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit. 0
+    to 1000000. Default: 1.3."""
+
+    cache_aware: bool
+    """Whether commands that the buffer can serve go first. Default: true."""
 
     ageing_beside_limits: float
     """`ageing` while commands with limits or priorities wait. 0 to 1000000. Default: 0.7."""
@@ -126,35 +112,30 @@ class DeadlineSptfParameters(AgeingKeys, total=False):
     """After which share of its target a command with a limit goes first. 0 to 1. Default: 0.5."""
 
     head_start: LengthOfTime
-    """How much farther than the command whose turn it is a command with a limit may be, to go first
-    before it is urgent. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h. Default: "6 ms".
-    """
+    """How much farther than the command whose turn it is a command with a limit may be, to go first before it is
+    urgent. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h. Default: "6 ms"."""
 
 
 class EagerParameters(TypedDict, total=False):
     """Parameters of `eager`."""
 
     ties: Literal["nearest", "any"]
-    """Which of several slots is taken if they pass at the same time. `nearest`: The slot in the
-    nearest cylinder; of two equally near ones, in the lower one; `any`: The slot at one of these
-    distances, drawn with equal probability; of two cylinders at this distance, the lower one. So
-    the written area grows into new cylinders only where the old ones have no such slot. Default:
-    "nearest".
-    """
+    """Which of several slots is taken if they pass at the same time. `nearest`: The slot in the nearest cylinder; of
+    two equally near ones, in the lower one; `any`: The slot at one of these distances, drawn with equal probability; of
+    two cylinders at this distance, the lower one. So the written area grows into new cylinders only where the old ones
+    have no such slot. Default: "nearest"."""
 
 
 class ReadExpireKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     read_expire: LengthOfTime
-    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "500 ms".
-    """
+    """Deadline of a read, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s, ms, us, ns, min, h.
+    Default: "500 ms"."""
 
     write_expire: LengthOfTime
-    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "5 s".
-    """
+    """Deadline of a write, counted from its arrival. 0 ms to 4611686018427.388 ms. Unit: one of s, ms, us, ns, min, h.
+    Default: "5 s"."""
 
     fifo_batch: int
     """Requests of one batch. Default: 16."""
@@ -171,9 +152,8 @@ class MqDeadlineParameters(ReadExpireKeys, total=False):
     """Parameters of `mq-deadline`."""
 
     in_advance: bool
-    """Whether the next request of a batch is known when the one before is taken, as in Linux 5.14
-    to 6.4. Default: false.
-    """
+    """Whether the next request of a batch is known when the one before is taken, as in Linux 5.14 to 6.4. Default:
+    false."""
 
 
 class RangesParameters(ReadExpireKeys, total=False):
@@ -190,34 +170,27 @@ class BfqParameters(TypedDict, total=False):
     """The parameters, as in `/sys/block/DEVICE/queue/iosched`."""
 
     slice_idle: LengthOfTime
-    """How long the drive is kept idle for a process; 0: never. 0 ms to 1 s. Unit: one of s, ms, us,
-    ns, min, h. Default: "8 ms".
-    """
+    """How long the drive is kept idle for a process; 0: never. 0 ms to 1 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "8 ms"."""
 
     max_budget: int
-    """Most sectors in a turn; 0: what the drive transfers in `timeout_sync` at the rate that is
-    measured. 0 to 2147483648. Default: 0.
-    """
+    """Most sectors in a turn; 0: what the drive transfers in `timeout_sync` at the rate that is measured. 0 to
+    2147483648. Default: 0."""
 
     timeout_sync: LengthOfTime
-    """Longest turn of a process. 1 ms to 60 s. Unit: one of s, ms, us, ns, min, h. Default: "125
-    ms".
-    """
+    """Longest turn of a process. 1 ms to 60 s. Unit: one of s, ms, us, ns, min, h. Default: "125 ms"."""
 
     fifo_expire_sync: LengthOfTime
-    """After this time a read or a synchronous write is late. 0 ms to 4611686018427.388 ms. Unit:
-    one of s, ms, us, ns, min, h. Default: "125 ms".
-    """
+    """After this time a read or a synchronous write is late. 0 ms to 4611686018427.388 ms. Unit: one of s, ms, us, ns,
+    min, h. Default: "125 ms"."""
 
     fifo_expire_async: LengthOfTime
-    """After this time an asynchronous write is late. 0 ms to 4611686018427.388 ms. Unit: one of s,
-    ms, us, ns, min, h. Default: "250 ms".
-    """
+    """After this time an asynchronous write is late. 0 ms to 4611686018427.388 ms. Unit: one of s, ms, us, ns, min, h.
+    Default: "250 ms"."""
 
     back_seek_max: Size
-    """Farthest request behind the last one that is served before those far ahead. Unit: one of B,
-    kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "16777216 B".
-    """
+    """Farthest request behind the last one that is served before those far ahead. Unit: one of B, kB, MB, GB, TB, KiB,
+    MiB, GiB, TiB. Default: "16777216 B"."""
 
     back_seek_penalty: int
     """How many times a distance backwards counts. 1 to 1000. Default: 2."""
@@ -239,9 +212,7 @@ class Map(TypedDict, total=False):
     """Depth of the drive's queue."""
 
     read_expire: LengthOfTime
-    """Time from a read's arrival to its deadline; left out, the drive's own. Unit: one of s, ms,
-    us, ns, min, h.
-    """
+    """Time from a read's arrival to its deadline; left out, the drive's own. Unit: one of s, ms, us, ns, min, h."""
 
     arms: int
     """Arms in motion. Default: 1."""
@@ -253,62 +224,50 @@ class Map(TypedDict, total=False):
     """Requests per second: more than 0, at most a million."""
 
     response_time: LengthOfTime
-    """Response time from admission; left out, by Little's law. Unit: one of s, ms, us, ns, min, h.
-    """
+    """Response time from admission; left out, by Little's law. Unit: one of s, ms, us, ns, min, h."""
 
 
 class PeriodKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     period: LengthOfTime
-    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5
-    s".
-    """
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5 s"."""
 
     stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "5 s".
-    """
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5 s"."""
 
     lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "15 s".
-    """
+    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "15 s"."""
 
     tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "0.2 W".
-    """
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "0.2 W"."""
 
 
 class MostPowerKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W".
-    """
+    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W"."""
 
     on_loss: Literal["lowest", "open"]
-    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is
-    kept in any case, at the cost of speed; `open`: The setting without power capping: full speed;
-    the cap must be kept by other means. Default: "lowest".
-    """
+    """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is kept in any case, at
+    the cost of speed; `open`: The setting without power capping: full speed; the cap must be kept by other means.
+    Default: "lowest"."""
 
 
 class SettleKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     settle: LengthOfTime
-    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "2 s".
-    """
+    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns, min, h. Default: "2
+    s"."""
 
     efficiency: float
     """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
 
     map: Sequence[Map]
-    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
-    """
+    """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."""
 
     maps: Sequence[Sequence[Map]]
     """Maps of several models of drives, in place of `map`; an empty one for the built-in one."""
@@ -321,33 +280,26 @@ class FeedForwardParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """Parameters of `feed-forward`."""
 
     margin_ratio: float
-    """How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.
-    -1 to 1. Default: 0.25.
-    """
+    """How far below the cap the policy aims, as a part of the tolerance; below zero it aims above. -1 to 1. Default:
+    0.25."""
 
     latency_target: LengthOfTime
-    """Response time that the chosen setting should not exceed. 1 ms to 3600 s. Unit: one of s, ms,
-    us, ns, min, h.
-    """
+    """Response time that the chosen setting should not exceed. 1 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     latency_limit: LengthOfTime
-    """Response time that no setting may exceed; it has precedence over the cap. 1 ms to 3600 s.
-    Unit: one of s, ms, us, ns, min, h.
-    """
+    """Response time that no setting may exceed; it has precedence over the cap. 1 ms to 3600 s. Unit: one of s, ms, us,
+    ns, min, h."""
 
     response_time: Literal["mean", "p99"]
-    """The statistic of response times that target, limit and samples mean. `mean`: The mean; `p99`:
-    The 99th percentile. Default: "mean".
-    """
+    """The statistic of response times that target, limit and samples mean. `mean`: The mean; `p99`: The 99th
+    percentile. Default: "mean"."""
 
     learn: Literal["on", "off"]
-    """Whether the map is corrected with measurements. `on`: It is; `off`: It is not. Default: "on".
-    """
+    """Whether the map is corrected with measurements. `on`: It is; `off`: It is not. Default: "on"."""
 
     forget_after: LengthOfTime
-    """Time constant with which corrections of the map decay. 5 s to 3600000 s. Unit: one of s, ms,
-    us, ns, min, h. Default: "1800 s".
-    """
+    """Time constant with which corrections of the map decay. 5 s to 3600000 s. Unit: one of s, ms, us, ns, min, h.
+    Default: "1800 s"."""
 
     tiers: Sequence[int]
     """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
@@ -360,36 +312,30 @@ class LearningParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """How far below the cap the policy aims, as a part of the tolerance. 0 to 1. Default: 0.25."""
 
     explore_after: LengthOfTime
-    """Time after a wrong guess until a faster setting is guessed again; twice as long each time. 1
-    s to 3600000 s. Unit: one of s, ms, us, ns, min, h. Default: "60 s".
-    """
+    """Time after a wrong guess until a faster setting is guessed again; twice as long each time. 1 s to 3600000 s.
+    Unit: one of s, ms, us, ns, min, h. Default: "60 s"."""
 
     limit_after: LengthOfTime
-    """Time above the cap with no setting left after which the rate is limited. 1 s to 3600000 s.
-    Unit: one of s, ms, us, ns, min, h. Default: "30 s".
-    """
+    """Time above the cap with no setting left after which the rate is limited. 1 s to 3600000 s. Unit: one of s, ms,
+    us, ns, min, h. Default: "30 s"."""
 
     tries: int
-    """Settings that are tried one after another to find one with less power. 1 to 100. Default: 6.
-    """
+    """Settings that are tried one after another to find one with less power. 1 to 100. Default: 6."""
 
     share: Literal["strict", "weight", "marginal"]
-    """How tiers share the budget. `strict`: The last tier loses first; `weight`: Watts by weight;
-    `marginal`: By requests per second and watt. Default: "strict".
-    """
+    """How tiers share the budget. `strict`: The last tier loses first; `weight`: Watts by weight; `marginal`: By
+    requests per second and watt. Default: "strict"."""
 
     forget_after: LengthOfTime
-    """Age at which a measurement counts no more. 1 s to 3600000 s. Unit: one of s, ms, us, ns, min,
-    h. Default: "1800 s".
-    """
+    """Age at which a measurement counts no more. 1 s to 3600000 s. Unit: one of s, ms, us, ns, min, h. Default: "1800
+    s"."""
 
     tiers: Sequence[int]
     """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
 
     weights: Sequence[float]
-    """Weight of each tier: of its watts with `share = "weight"`, of its requests with "marginal".
-    0.000000001 to 1000000000.
-    """
+    """Weight of each tier: of its watts with `share = "weight"`, of its requests with "marginal". 0.000000001 to
+    1000000000."""
 
     tier_caps_w: Sequence[float]
     """The most watts of each tier, as the meter would show them. 0.000000001 to 1000000000."""
@@ -421,29 +367,22 @@ class RaiseFactorKeys(TypedDict, total=False):
     """Gain when power must fall. 0.01 to 1000. Default: 8.0."""
 
     host_queue_power: Power
-    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
+    """The most by which the host's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW. Default: "2 W"."""
 
     drive_queue_power: Power
-    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW.
-    Default: "2 W".
-    """
+    """The most by which the drive's queue changes the power. 0.01 W to 1000 W. Unit: one of W, mW. Default: "2 W"."""
 
     rounding: Literal["down", "nearest", "up"]
-    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`:
-    Rounded to the nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default:
-    "down".
-    """
+    """What is done with the fraction of a step. `down`: Truncated, as by Python's `int`; `nearest`: Rounded to the
+    nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default: "down"."""
 
 
 class PcapAgileParameters(PeriodKeys, MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=False):
     """Parameters of `pcap-agile`."""
 
     mode: Literal["tail-latency", "throughput"]
-    """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
-    `tail-latency`: Short queues; `throughput`: Long queues. Default: "tail-latency".
-    """
+    """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput. `tail-latency`:
+    Short queues; `throughput`: Long queues. Default: "tail-latency"."""
 
 
 class PcapBaseParameters(PeriodKeys, MostPowerKeys, RaiseFactorKeys, total=False):
@@ -460,24 +399,17 @@ class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=Fals
     """Parameters of `pcap-s`."""
 
     period: LengthOfTime
-    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10
-    s".
-    """
+    """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10 s"."""
 
     stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "10 s".
-    """
+    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10 s"."""
 
     lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 10 s to 3600 s. Unit: one
-    of s, ms, us, ns, min, h. Default: "30 s".
-    """
+    """Time without a valid reading after which the meter counts as lost. 10 s to 3600 s. Unit: one of s, ms, us, ns,
+    min, h. Default: "30 s"."""
 
     tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW.
-    Default: "1 W".
-    """
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "1 W"."""
 
     efficiency: float
     """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 0.83."""
@@ -486,26 +418,23 @@ class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=Fals
     """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
 
     share: Literal["strict", "weight"]
-    """How the drives behind one meter share an error. `strict`: One tier makes the whole change;
-    `weight`: All drives that can change take part, by weight. Default: "strict".
-    """
+    """How the drives behind one meter share an error. `strict`: One tier makes the whole change; `weight`: All drives
+    that can change take part, by weight. Default: "strict"."""
 
     weights: Sequence[float]
     """Weight of each tier, with `share = "weight"`. 0.000000001 to 1000000000."""
 
     rest: Literal["own", "unload", "standby"]
-    """What a capped drive does while it has no work. `own`: Only what the drive's own timers say;
-    `unload`: It unloads its heads; `standby`: It spins down. Default: "own".
-    """
+    """What a capped drive does while it has no work. `own`: Only what the drive's own timers say; `unload`: It unloads
+    its heads; `standby`: It spins down. Default: "own"."""
 
 
 class ThrottleParameters(TypedDict, total=False):
     """Parameters of `throttle`."""
 
     limit: Literal["iops", "bandwidth"]
-    """What the limit counts: requests or bytes per second. `iops`: Requests per second;
-    `bandwidth`: Bytes per second. Default: "iops".
-    """
+    """What the limit counts: requests or bytes per second. `iops`: Requests per second; `bandwidth`: Bytes per second.
+    Default: "iops"."""
 
     base: Power
     """Power at a rate of zero. 0 W to 1000 W. Unit: one of W, mW. Default: "7.1 W"."""

@@ -10,41 +10,32 @@ class IdleA(TypedDict, total=False):
     """Part of the electronics is off."""
 
     timer: LengthOfTime
-    """Time without work after which the condition is entered; absent: no timer. 0.001 us to
-    429496729500 ms. Unit: one of s, ms, us, ns, min, h.
-    """
+    """Time without work after which the condition is entered; absent: no timer. 0.001 us to 429496729500 ms. Unit: one
+    of s, ms, us, ns, min, h."""
 
     nominal_timer: LengthOfTime
-    """The timer as the maker sets it or advises; used with `timers = "nominal"` only. 0.001 us to
-    429496729500 ms. Unit: one of s, ms, us, ns, min, h.
-    """
+    """The timer as the maker sets it or advises; used with `timers = "nominal"` only. 0.001 us to 429496729500 ms.
+    Unit: one of s, ms, us, ns, min, h."""
 
     enter_time: LengthOfTime
     """Time of entering; absent: zero. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     enter_power: Power
-    """Mean power while entering; absent: that of the previous condition. 0 W to 100000 W. Unit: one
-    of W, mW.
-    """
+    """Mean power while entering; absent: that of the previous condition. 0 W to 100000 W. Unit: one of W, mW."""
 
     recovery_time: LengthOfTime
-    """Time from a command to the start of its service. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
-    min, h.
-    """
+    """Time from a command to the start of its service. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     recovery_power: Power
-    """Mean power while leaving; absent: idle power, or `spin_up` for standby. 0 W to 100000 W.
-    Unit: one of W, mW.
-    """
+    """Mean power while leaving; absent: idle power, or `spin_up` for standby. 0 W to 100000 W. Unit: one of W, mW."""
 
 
 class Condition(TypedDict, total=False):
     """The low-power conditions of an idle drive: when they are entered, and what they take."""
 
     timers: Literal["given", "nominal"]
-    """Which timers run. `given`: Only those given as `timer`; `nominal`: Those, and `nominal_timer`
-    for each other condition. Default: "given".
-    """
+    """Which timers run. `given`: Only those given as `timer`; `nominal`: Those, and `nominal_timer` for each other
+    condition. Default: "given"."""
 
     idle_a: IdleA
     """Part of the electronics is off."""
@@ -66,8 +57,7 @@ class SeekEnergy(TypedDict, total=False):
     """Power while accelerating or braking. 0 W to 100000 W. Unit: one of W, mW."""
 
     speed_energy: Required[Energy]
-    """Energy that the arm takes to reach full speed. 0 J to 100000 J. Unit: one of J, mJ, Wh, kWh.
-    """
+    """Energy that the arm takes to reach full speed. 0 J to 100000 J. Unit: one of J, mJ, Wh, kWh."""
 
     coast_power: Required[Power]
     """Power at full speed. 0 W to 100000 W. Unit: one of W, mW."""
@@ -76,18 +66,14 @@ class SeekEnergy(TypedDict, total=False):
     """Time to full speed and back. 1 us to 10 s. Unit: one of s, ms, us, ns, min, h."""
 
     coast_from: Required[float]
-    """Share of the stroke from which the arm reaches its full speed; 1: it never coasts. 0.001 to
-    1.
-    """
+    """Share of the stroke from which the arm reaches its full speed; 1: it never coasts. 0.001 to 1."""
 
 
 class SpinUpTimeKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     spin_up_time: LengthOfTime
-    """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
-    min, h.
-    """
+    """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     conditions: Condition
     """The low-power conditions of an idle drive: when they are entered, and what they take."""
@@ -102,23 +88,19 @@ class PowerModes(SpinUpTimeKeys, total=False):
     model: Literal["modes"]
 
     profile: Literal["main", "table-1", "raid-fitted"]
-    """Named values, for the keys that are not given. `main`: The Barracuda ES, 34 W with four arms
-    in motion, 13.0 W at work; `table-1`: 13.2 W and 34 W with motor and voice coils alone;
-    `raid-fitted`: 34 W and the watts of section 7.3 of the paper. Default: "main".
-    """
+    """Named values, for the keys that are not given. `main`: The Barracuda ES, 34 W with four arms in motion, 13.0 W at
+    work; `table-1`: 13.2 W and 34 W with motor and voice coils alone; `raid-fitted`: 34 W and the watts of section 7.3
+    of the paper. Default: "main"."""
 
     rotation_speed: RotationSpeed
     """Speed at which `spindle` holds. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200 rpm"."""
 
     platter_diameter: Length
-    """Diameter of the drive's platters; absent: the diameter for which `spindle` holds. 0.001 m to
-    2 m. Unit: one of mm, cm, m, um, in.
-    """
+    """Diameter of the drive's platters; absent: the diameter for which `spindle` holds. 0.001 m to 2 m. Unit: one of
+    mm, cm, m, um, in."""
 
     reference_diameter: Length
-    """Diameter for which `spindle` holds; 3.7 in for the profiles. 0.001 m to 2 m. Unit: one of mm,
-    cm, m, um, in.
-    """
+    """Diameter for which `spindle` holds; 3.7 in for the profiles. 0.001 m to 2 m. Unit: one of mm, cm, m, um, in."""
 
     platters: int
     """Number of platters for which `spindle` holds; absent: the drive's own number. 1 to 1024."""
@@ -133,13 +115,10 @@ class PowerModes(SpinUpTimeKeys, total=False):
     """Added while an arm moves. 0 W to 100000 W. Unit: one of W, mW."""
 
     access: Power
-    """Added while the drive waits for a sector or transfers. 0 W to 100000 W. Unit: one of W, mW.
-    """
+    """Added while the drive waits for a sector or transfers. 0 W to 100000 W. Unit: one of W, mW."""
 
     per_extra_arm: Power
-    """Added at all times for each arm assembly after the first. 0 W to 100000 W. Unit: one of W,
-    mW.
-    """
+    """Added at all times for each arm assembly after the first. 0 W to 100000 W. Unit: one of W, mW."""
 
     standby: Power
     """Power when spun down. 0 W to 100000 W. Unit: one of W, mW."""
@@ -179,18 +158,13 @@ class Point(TypedDict, total=False):
     """Requests per second, instead of shares. 0.000000001 to 1000000000."""
 
     seek_time: LengthOfTime
-    """Mean seek time per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h.
-    """
+    """Mean seek time per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     rotation_time: LengthOfTime
-    """Mean rotational latency per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns,
-    min, h.
-    """
+    """Mean rotational latency per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     transfer_time: LengthOfTime
-    """Mean transfer time per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min,
-    h.
-    """
+    """Mean transfer time per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
 
 class PowerRails(SpinUpTimeKeys, total=False):
@@ -202,14 +176,10 @@ class PowerRails(SpinUpTimeKeys, total=False):
     """Current when idle, heads loaded. 0 to 10000. 2 entries."""
 
     random_read: Sequence[float]
-    """Current for random reads; needed unless `points` separate seeks and transfers. 0 to 10000. 2
-    entries.
-    """
+    """Current for random reads; needed unless `points` separate seeks and transfers. 0 to 10000. 2 entries."""
 
     sequential_read: Sequence[float]
-    """Current for sequential reads; needed unless `points` separate seeks and transfers. 0 to
-    10000. 2 entries.
-    """
+    """Current for sequential reads; needed unless `points` separate seeks and transfers. 0 to 10000. 2 entries."""
 
     random_write: Sequence[float]
     """Current for random writes; needed if `read_ratio` is below 1. 0 to 10000. 2 entries."""
@@ -248,14 +218,11 @@ class PowerRails(SpinUpTimeKeys, total=False):
     """Share of time that random work spends transferring. 0 to 1. Default: 0.01."""
 
     rotation_speed: RotationSpeed
-    """Speed at which the currents were measured. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200
-    rpm".
-    """
+    """Speed at which the currents were measured. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200 rpm"."""
 
     platter_diameter: Length
-    """Diameter of the drive's platters; absent: that of the measured drive. 0.001 m to 2 m. Unit:
-    one of mm, cm, m, um, in.
-    """
+    """Diameter of the drive's platters; absent: that of the measured drive. 0.001 m to 2 m. Unit: one of mm, cm, m, um,
+    in."""
 
     reference_diameter: Length
     """Diameter of the measured drive's platters. 0.001 m to 2 m. Unit: one of mm, cm, m, um, in."""
@@ -264,9 +231,8 @@ class PowerRails(SpinUpTimeKeys, total=False):
     """Number of platters of the measured drive; absent: the drive's own number. 1 to 1024."""
 
     per_extra_arm: Power
-    """Added at all times for each arm assembly beyond those of the measured drive. 0 W to 100000 W.
-    Unit: one of W, mW.
-    """
+    """Added at all times for each arm assembly beyond those of the measured drive. 0 W to 100000 W. Unit: one of W,
+    mW."""
 
     measured_arms: int
     """Arm assemblies of the measured drive. 1 to 256. Default: 1."""

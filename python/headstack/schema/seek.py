@@ -12,17 +12,14 @@ class SeekBangBang(TypedDict, total=False):
     model: Required[Literal["bang-bang"]]
 
     acceleration: Required[Acceleration]
-    """Acceleration of the head, in m/s2 or g. 0.000000001 m/s2 to 1000000 m/s2. Unit: one of m/s2,
-    g.
-    """
+    """Acceleration of the head, in m/s2 or g. 0.000000001 m/s2 to 1000000 m/s2. Unit: one of m/s2, g."""
 
     velocity_limit: Required[Speed]
     """Speed limit of the head, in m/s. 0.000000001 m/s to 10000 m/s. Unit: one of m/s."""
 
     track_pitch: Length
-    """Distance between neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`.
-    0.000000000001 m to 1 m. Unit: one of m, mm, um, nm.
-    """
+    """Distance between neighbouring tracks (m, mm, um, nm); or give `tracks_per_inch`. 0.000000000001 m to 1 m. Unit:
+    one of m, mm, um, nm."""
 
     tracks_per_inch: float
     """Tracks per inch. 0.000001 to 1000000000."""
@@ -61,14 +58,12 @@ class SeekHpl(TypedDict, total=False):
     """Time per cylinder. 0 ms to 4000 ms. Unit: one of s, ms, us, ns."""
 
     single: LengthOfTime
-    """Time over one cylinder, if the short formula does not hold for it. 0.001 us to 4 s. Unit: one
-    of s, ms, us, ns, min, h.
-    """
+    """Time over one cylinder, if the short formula does not hold for it. 0.001 us to 4 s. Unit: one of s, ms, us, ns,
+    min, h."""
 
     first: Sequence[LengthOfTime]
-    """Times over 1, 2, ... cylinders; they replace all other values. 0.001 us to 4 s. Each: Unit:
-    one of s, ms, us, ns, min, h.
-    """
+    """Times over 1, 2, ... cylinders; they replace all other values. 0.001 us to 4 s. Each: Unit: one of s, ms, us, ns,
+    min, h."""
 
 
 class SeekLinear(TypedDict, total=False):
@@ -92,17 +87,14 @@ class SeekNg(TypedDict, total=False):
     model: Required[Literal["ng"]]
 
     a: Required[LengthOfTime]
-    """The constant part; it may be negative, because settling is added to it. -4000 ms to 4000 ms.
-    Unit: one of s, ms, us, ns.
-    """
+    """The constant part; it may be negative, because settling is added to it. -4000 ms to 4000 ms. Unit: one of s, ms,
+    us, ns."""
 
     b: Required[LengthOfTime]
     """Travel time over one inch. 0 ms to 4000 ms. Unit: one of s, ms, us, ns."""
 
     c: Required[LengthOfTime]
-    """Settling time for each factor of e in track density. 0 ms to 4000 ms. Unit: one of s, ms, us,
-    ns.
-    """
+    """Settling time for each factor of e in track density. 0 ms to 4000 ms. Unit: one of s, ms, us, ns."""
 
     tracks_per_inch: Required[float]
     """Tracks per inch. 0.000001 to 1000000000."""
@@ -126,20 +118,14 @@ class SeekThreePoint(TypedDict, total=False):
     """Time over one cylinder. 0.001 us to 4 s. Unit: one of s, ms, us, ns, min, h."""
 
     average: Required[LengthOfTime]
-    """Mean time over random pairs of cylinders. 0.001 us to 4 s. Unit: one of s, ms, us, ns, min,
-    h.
-    """
+    """Mean time over random pairs of cylinders. 0.001 us to 4 s. Unit: one of s, ms, us, ns, min, h."""
 
     full: Required[LengthOfTime]
-    """Time over all cylinders (`cylinders - 1`). 0.001 us to 4 s. Unit: one of s, ms, us, ns, min,
-    h.
-    """
+    """Time over all cylinders (`cylinders - 1`). 0.001 us to 4 s. Unit: one of s, ms, us, ns, min, h."""
 
     cylinders: Required[int]
     """Cylinders of the drive. 2 to 50000000."""
 
 
-Seek: TypeAlias = (
-    SeekBangBang | SeekConstant | SeekHpl | SeekLinear | SeekNg | SeekTable | SeekThreePoint
-)
+Seek: TypeAlias = SeekBangBang | SeekConstant | SeekHpl | SeekLinear | SeekNg | SeekTable | SeekThreePoint
 """One of these, by its key `model`."""

@@ -30,13 +30,7 @@ from headstack.schema.models import (
 )
 from headstack.schema.plain import Path
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, RotationSpeed
-from headstack.schema.words import (
-    ElevatorName,
-    LayerName,
-    OrganisationName,
-    PowerCondition,
-    SchedulerName,
-)
+from headstack.schema.words import ElevatorName, LayerName, OrganisationName, PowerCondition, SchedulerName
 
 
 class DriveKeys(TypedDict, total=False):
@@ -64,9 +58,8 @@ class DriveKeys(TypedDict, total=False):
     """Values of the drive's cache to change."""
 
     dash: str
-    """Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`. Form:
-    the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>.
-    """
+    """Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`. Form: the degrees of
+    parallelism: D<stacks>A<arms>S<surfaces>H<heads>."""
 
     parallelism: Mapping[str, object]
     """Values of the drive's parallelism to change: limits, angles, faults."""
@@ -76,11 +69,7 @@ class SchedulerParametersKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     scheduler_parameters: (
-        VscanParameters
-        | SatfParameters
-        | AgedSptfParameters
-        | DepthAgedSptfParameters
-        | DeadlineSptfParameters
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters | DeadlineSptfParameters
     )
     """Parameters of the scheduler."""
 
@@ -112,11 +101,7 @@ class OrganisationRaid5(RebuildRateKeys, LayoutKeys, total=False):
 
 
 Organisation: TypeAlias = (
-    OrganisationIndependent
-    | OrganisationRaid0
-    | OrganisationRaid1
-    | OrganisationRaid10
-    | OrganisationRaid5
+    OrganisationIndependent | OrganisationRaid0 | OrganisationRaid1 | OrganisationRaid10 | OrganisationRaid5
 )
 """One of these, by its key `name`."""
 
@@ -125,10 +110,8 @@ class IdleTimer(TypedDict, total=False):
     """Timer of a low-power condition."""
 
     condition: Required[PowerCondition]
-    """`idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`: Part of
-    the electronics is off; `idle_b`: Heads unloaded as well; `idle_c`: Lower spindle speed as well;
-    `standby`: Spun down.
-    """
+    """`idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`: Part of the electronics is
+    off; `idle_b`: Heads unloaded as well; `idle_c`: Lower spindle speed as well; `standby`: Spun down."""
 
     after: LengthOfTime
     """Time without work; absent: as the drive's file has it. Unit: one of s, ms, us, ns, min, h."""
@@ -157,8 +140,7 @@ class Fail(TypedDict, total=False):
     """Surface whose head fails; the whole assembly if absent."""
 
     warning: bool
-    """The drive is warned: it takes the part out of use before a command needs it. Default: false.
-    """
+    """The drive is warned: it takes the part out of use before a command needs it. Default: false."""
 
 
 class FailZone(TypedDict, total=False):
@@ -168,9 +150,8 @@ class FailZone(TypedDict, total=False):
     """Its first 512-byte block."""
 
     becomes: Required[Literal["read-only", "offline"]]
-    """What it is from then on. `read-only`: It can be read, but not written; `offline`: It can be
-    neither read nor written.
-    """
+    """What it is from then on. `read-only`: It can be read, but not written; `offline`: It can be neither read nor
+    written."""
 
 
 class Stuck(TypedDict, total=False):
@@ -184,25 +165,22 @@ class Weak(UnitKeys, total=False):
     """Of a fault layer: blocks that are read only after some time, or are well again."""
 
     takes: Required[LengthOfTime]
-    """How much longer a read takes; 0 s: they are well again. 0 ms to 3162240000 s. Unit: one of s,
-    ms, us, ns, min, h.
-    """
+    """How much longer a read takes; 0 s: they are well again. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min,
+    h."""
 
 
 class Change(SchedulerParametersKeys, total=False):
     """One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting."""
 
     at: Required[LengthOfTime]
-    """Time after the arrival of the first request; 0 or more. Unit: one of s, ms, us, ns, min, h.
-    """
+    """Time after the arrival of the first request; 0 or more. Unit: one of s, ms, us, ns, min, h."""
 
     drives: Sequence[int]
     """Drive numbers from 0; all drives if absent."""
 
     layer: object
-    """Entry of the system's `layers`: its number from 0, or its name if only one layer has that
-    name. An organisation that is a layer has a name only.
-    """
+    """Entry of the system's `layers`: its number from 0, or its name if only one layer has that name. An organisation
+    that is a layer has a name only."""
 
     instances: Sequence[int]
     """Instances of that layer, from 0; all if absent."""
@@ -220,15 +198,13 @@ class Change(SchedulerParametersKeys, total=False):
     """Duration limits and priorities: the whole table of a drive."""
 
     heeded_hints: Literal["none", "limits", "priority"]
-    """Which hints of commands the drives heed: `none`, `limits` or `priority`. `none`: None of
-    them; `limits`: Duration limits; `priority`: The high priority of native command queueing.
-    """
+    """Which hints of commands the drives heed: `none`, `limits` or `priority`. `none`: None of them; `limits`: Duration
+    limits; `priority`: The high priority of native command queueing."""
 
     power_condition: PowerCondition
-    """`active`, `idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`:
-    Part of the electronics is off; `idle_b`: Heads unloaded as well; `idle_c`: Lower spindle speed
-    as well; `standby`: Spun down.
-    """
+    """`active`, `idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`: Part of the
+    electronics is off; `idle_b`: Heads unloaded as well; `idle_c`: Lower spindle speed as well; `standby`: Spun
+    down."""
 
     idle_timer: IdleTimer
     """Timer of a low-power condition."""
@@ -249,16 +225,12 @@ class Change(SchedulerParametersKeys, total=False):
     """Host queue: most requests below it at once."""
 
     read_expire: LengthOfTime
-    """Host queue: time to the deadline of reads that arrive from now on. Unit: one of s, ms, us,
-    ns, min, h.
-    """
+    """Host queue: time to the deadline of reads that arrive from now on. Unit: one of s, ms, us, ns, min, h."""
 
     elevator: ElevatorName
     """Host queue: name of another elevator."""
 
-    elevator_parameters: (
-        DeadlineParameters | MqDeadlineParameters | RangesParameters | BfqParameters
-    )
+    elevator_parameters: DeadlineParameters | MqDeadlineParameters | RangesParameters | BfqParameters
     """Parameters of the elevator."""
 
     member_gone: int
@@ -271,22 +243,17 @@ class Change(SchedulerParametersKeys, total=False):
     """Volume: a missing member that is replaced by an empty one."""
 
     rebuild_rate: DataRate
-    """Volume: rate at which stale data is rebuilt; 0: not at all. Unit: one of B/s, kB/s, MB/s,
-    GB/s, KiB/s, MiB/s, Mb/s, Gb/s.
-    """
+    """Volume: rate at which stale data is rebuilt; 0: not at all. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s,
+    Mb/s, Gb/s."""
 
     bandwidth: DataRate
-    """Link: bandwidth in each direction. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s,
-    Gb/s.
-    """
+    """Link: bandwidth in each direction. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
 
     iops_limit: Rate
     """Of a throttle: requests per second; 0: no limit. Unit: one of /s, /min, /h, iops."""
 
     bandwidth_limit: DataRate
-    """Of a throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s,
-    MiB/s, Mb/s, Gb/s.
-    """
+    """Of a throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
 
     slow: Slow
     """Of a fault layer: a share of the requests is late."""
@@ -317,23 +284,19 @@ class System(DriveKeys, SchedulerParametersKeys, total=False):
     """Name in results; the drive's name if absent."""
 
     drives: Sequence[SystemDrive]
-    """Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count`
-    and values to change; keys that it leaves out are taken from the system.
-    """
+    """Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values to
+    change; keys that it leaves out are taken from the system."""
 
     organisation: OrganisationName | Organisation
-    """Name of an organisation, or a table with `name` and its parameters. Default: "independent".
-    """
+    """Name of an organisation, or a table with `name` and its parameters. Default: "independent"."""
 
     layers: Sequence[LayerName | Layer]
-    """Layers over the drives, from the host down: names, or tables with `name`, `of` and
-    parameters. The organisation then maps devices to the units of the first layer.
-    """
+    """Layers over the drives, from the host down: names, or tables with `name`, `of` and parameters. The organisation
+    then maps devices to the units of the first layer."""
 
     spindles: Literal["free", "synchronized"]
-    """Whether the spindles rotate in phase. `free`: Each spindle starts at an angle drawn from the
-    system's seed; `synchronized`: All have the same angle at all times. Default: "free".
-    """
+    """Whether the spindles rotate in phase. `free`: Each spindle starts at an angle drawn from the system's seed;
+    `synchronized`: All have the same angle at all times. Default: "free"."""
 
     seed: int
     """Seed of this system's drives instead of the run's."""

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Required, TypeAlias, TypedDict
 
-from headstack.schema.models import (
-    BlkparseParameters,
-    FioIologParameters,
-    OracleGeneralParameters,
-    ThesiosParameters,
-)
+from headstack.schema.models import BlkparseParameters, FioIologParameters, OracleGeneralParameters, ThesiosParameters
 from headstack.schema.plain import Frame, Path
 from headstack.schema.quantities import LengthOfTime, Rate, Size
 from headstack.schema.words import Arrivals, IoprioClass, TraceFormatName
@@ -17,13 +12,11 @@ from headstack.schema.words import Arrivals, IoprioClass, TraceFormatName
 class LocalDistance(TypedDict, total=False):
     """Distance of a local request from the last one, in both directions.
 
-    By default normal with a standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's
-    samples.
+    By default normal with a standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
     """
 
     mean: Size
-    """Mean distance, forward. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "0 B".
-    """
+    """Mean distance, forward. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "0 B"."""
 
     deviation: Required[Size]
     """Standard deviation. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
@@ -107,9 +100,7 @@ class SizeChoice(TypedDict, total=False):
     """How often each is drawn, in any unit; equally often if absent."""
 
 
-SizeDistribution: TypeAlias = (
-    SizeFixed | SizeExponential | SizeUniform | SizeNormal | SizeTwoValue | SizeChoice
-)
+SizeDistribution: TypeAlias = SizeFixed | SizeExponential | SizeUniform | SizeNormal | SizeTwoValue | SizeChoice
 """One of these, by its key `distribution`."""
 
 
@@ -253,30 +244,24 @@ class Synthetic(TypedDict, total=False):
     """The probability that a request is local. 0 to 1. Default: 0.0."""
 
     local_distance: LocalDistance
-    """Distance of a local request from the last one, in both directions. By default normal with a
-    standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
-    """
+    """Distance of a local request from the last one, in both directions. By default normal with a standard deviation of
+    40,000 blocks of 512 bytes, as in DiskSim's samples."""
 
     size: Size | SizeDistribution
     """Sizes. Default: "4096 B"."""
 
     block: Size
-    """Starts and sizes are multiples of this (DiskSim's blocking factor). Unit: one of B, kB, MB,
-    GB, TB, KiB, MiB, GiB, TiB. Default: "4096 B".
-    """
+    """Starts and sizes are multiples of this (DiskSim's blocking factor). Unit: one of B, kB, MB, GB, TB, KiB, MiB,
+    GiB, TiB. Default: "4096 B"."""
 
     rounding: Literal["none", "up"]
-    """How sizes become whole blocks. `none`: Whole blocks are drawn, with the mean and the shares
-    asked for; what cannot have them is refused; `up`: Sizes are rounded up, as in DiskSim. Default:
-    "none".
-    """
+    """How sizes become whole blocks. `none`: Whole blocks are drawn, with the mean and the shares asked for; what
+    cannot have them is refused; `up`: Sizes are rounded up, as in DiskSim. Default: "none"."""
 
     arrivals: Arrivals
-    """Process of arrivals. `poisson`: Poisson arrivals: independent, at `rate` on average;
-    `constant`: Evenly spaced at `rate`; `uniform`: Gaps uniformly distributed from zero to twice
-    the mean; `closed`: Closed arrivals: times are zero, and `outstanding` requests circulate, each
-    issued `think` after a completion. Default: "poisson".
-    """
+    """Process of arrivals. `poisson`: Poisson arrivals: independent, at `rate` on average; `constant`: Evenly spaced at
+    `rate`; `uniform`: Gaps uniformly distributed from zero to twice the mean; `closed`: Closed arrivals: times are
+    zero, and `outstanding` requests circulate, each issued `think` after a completion. Default: "poisson"."""
 
     rate: Rate
     """The mean rate of arrivals. Unit: one of /s, /min, /h, iops."""
@@ -291,17 +276,15 @@ class Synthetic(TypedDict, total=False):
     """Gaps before local requests, if they differ."""
 
     footprint: Size
-    """The part of each device that is used, from its beginning. 512 B to 4611686018427387904 B.
-    Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "1000000000 B".
-    """
+    """The part of each device that is used, from its beginning. 512 B to 4611686018427387904 B. Unit: one of B, kB, MB,
+    GB, TB, KiB, MiB, GiB, TiB. Default: "1000000000 B"."""
 
     devices: int
     """Number of devices. 1 or more. Default: 1."""
 
     zipf: float
-    """Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks are
-    scattered over the space. 0 to 100.
-    """
+    """Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks are scattered over the
+    space. 0 to 100."""
 
     growth: Growth
     """Data that grow by new writes; see the file `growth.rs`."""
@@ -332,9 +315,7 @@ class Job(TypedDict, total=False):
     """Number of the first device. 0 to 65536. Default: 0."""
 
     any_device: bool
-    """Whether each request goes to any of the devices. `threads` is then the number of all threads.
-    Default: false.
-    """
+    """Whether each request goes to any of the devices. `threads` is then the number of all threads. Default: false."""
 
     think_time: LengthOfTime | LengthOfTimeDistribution
     """Pause after a request; on processors, computation before it. Default: "0 ms"."""
@@ -343,14 +324,12 @@ class Job(TypedDict, total=False):
     """Share of its requests that a thread waits for. 0 to 1. Default: 1.0."""
 
     flush_every: int
-    """After so many writes of its own a thread issues a flush and waits for its end, as fio does
-    with `fsync`. 1 or more.
-    """
+    """After so many writes of its own a thread issues a flush and waits for its end, as fio does with `fsync`. 1 or
+    more."""
 
     rate: Rate
-    """Requests per second of each thread; flushes are not counted. 0.000001 /s to 1000000 /s. Unit:
-    one of /s, /min, /h, iops.
-    """
+    """Requests per second of each thread; flushes are not counted. 0.000001 /s to 1000000 /s. Unit: one of /s, /min,
+    /h, iops."""
 
     together: bool
     """Whether all threads are due at the same moments. Default: false."""
@@ -362,9 +341,8 @@ class Job(TypedDict, total=False):
     """Length of a burst. Unit: one of s, ms, us, ns, min, h."""
 
     volume: Size
-    """Bytes asked for in a burst, on each device. 1 B to 18446744073709551615 B. Unit: one of B,
-    kB, MB, GB, TB, KiB, MiB, GiB, TiB.
-    """
+    """Bytes asked for in a burst, on each device. 1 B to 18446744073709551615 B. Unit: one of B, kB, MB, GB, TB, KiB,
+    MiB, GiB, TiB."""
 
     every: LengthOfTime
     """From the beginning of a burst to that of the next. Unit: one of s, ms, us, ns, min, h."""
@@ -373,9 +351,7 @@ class Job(TypedDict, total=False):
     """Number of bursts. 1 to 65536. Default: 1."""
 
     offset: Size
-    """First byte that is used on each device. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
-    Default: "0 B".
-    """
+    """First byte that is used on each device. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "0 B"."""
 
     requests: Synthetic
     """What the requests are."""
@@ -388,42 +364,33 @@ class Classe(TypedDict, total=False):
     """Name in results."""
 
     share: float
-    """Share of the requests that belong to it, drawn for each; of its jobs, if it names jobs. 0 to
-    1.
-    """
+    """Share of the requests that belong to it, drawn for each; of its jobs, if it names jobs. 0 to 1."""
 
     jobs: Sequence[str]
     """Names of the jobs whose requests belong to it, where the workload has jobs."""
 
     processes: Sequence[int]
-    """Numbers of the processes whose requests belong to it: the column `process` of a csv or
-    parquet trace, the PID of blkparse and blktrace.
-    """
+    """Numbers of the processes whose requests belong to it: the column `process` of a csv or parquet trace, the PID of
+    blkparse and blktrace."""
 
     by_ioprio: bool
-    """Whether the requests belong to it that have its I/O priority in the trace: the column
-    `ioprio` of csv or parquet. Default: false.
-    """
+    """Whether the requests belong to it that have its I/O priority in the trace: the column `ioprio` of csv or parquet.
+    Default: false."""
 
     operations: Literal["all", "reads", "writes"]
-    """Which requests it is about: `all`, `reads` or `writes`. `all`: All; `reads`: Reads; `writes`:
-    Writes. Default: "all".
-    """
+    """Which requests it is about: `all`, `reads` or `writes`. `all`: All; `reads`: Reads; `writes`: Writes. Default:
+    "all"."""
 
     ioprio_class: IoprioClass
-    """Class of the I/O priority: `none`, `real-time`, `best-effort` or `idle`; with a hint
-    `best-effort` if absent. `none`: None: that of the process; `real-time`: Real time; with
-    priorities of native command queueing enabled, the high one; `best-effort`: Best effort, as
-    usual; `idle`: Idle: only when no one else asks for the device.
-    """
+    """Class of the I/O priority: `none`, `real-time`, `best-effort` or `idle`; with a hint `best-effort` if absent.
+    `none`: None: that of the process; `real-time`: Real time; with priorities of native command queueing enabled, the
+    high one; `best-effort`: Best effort, as usual; `idle`: Idle: only when no one else asks for the device."""
 
     ioprio_level: int
     """Level of the I/O priority in its class; 0 goes first. 0 to 7. Default: 0."""
 
     ioprio_hint: int
-    """Hint of the I/O priority: the number of a duration limit of the drives; 0: none. 0 to 7.
-    Default: 0.
-    """
+    """Hint of the I/O priority: the number of a duration limit of the drives; 0: none. 0 to 7. Default: 0."""
 
 
 class Closed(TypedDict, total=False):
@@ -455,21 +422,16 @@ class Workload(TypedDict, total=False):
     format: TraceFormatName
     """Format of the trace; detected if absent."""
 
-    format_parameters: (
-        BlkparseParameters | FioIologParameters | OracleGeneralParameters | ThesiosParameters
-    )
+    format_parameters: BlkparseParameters | FioIologParameters | OracleGeneralParameters | ThesiosParameters
     """Parameters of the format's reader."""
 
     on_error: Literal["fail", "skip"]
-    """Handling of a wrong record: `fail` or `skip`. `fail`: It ends the trace with an error that
-    names it; `skip`: It is left out and counted as skipped. Default: "fail".
-    """
+    """Handling of a wrong record: `fail` or `skip`. `fail`: It ends the trace with an error that names it; `skip`: It
+    is left out and counted as skipped. Default: "fail"."""
 
     order: str
-    """Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or
-    `sort:N`. Form: format, strict, sort or sort:N with N records held back, 1 to 4194304. Default:
-    "format".
-    """
+    """Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or `sort:N`. Form:
+    format, strict, sort or sort:N with N records held back, 1 to 4194304. Default: "format"."""
 
     synthetic: Synthetic
     """Parameters of a synthetic workload, read when the workload is opened."""
@@ -487,19 +449,16 @@ class Workload(TypedDict, total=False):
     """What statistics leave out: a length of time, or a number of requests."""
 
     arrivals: Literal["open", "trace", "as-in-trace"] | Arrival
-    """`open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
-    """
+    """`open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`."""
 
     device_blocks: int | Sequence[int]
-    """Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and
-    it is absent, it is measured in a first pass.
-    """
+    """Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and it is absent, it is
+    measured in a first pass."""
 
     past_end: Literal["error", "wrap", "drop-counted"]
-    """Handling of requests beyond the end of a device. `error`: It fails at once and is counted in
-    `n_errors`; `wrap`: Its address is taken modulo the device's size; `drop-counted`: It is left
-    out and counted in `n_dropped`. Default: "error".
-    """
+    """Handling of requests beyond the end of a device. `error`: It fails at once and is counted in `n_errors`; `wrap`:
+    Its address is taken modulo the device's size; `drop-counted`: It is left out and counted in `n_dropped`. Default:
+    "error"."""
 
     devices: Sequence[int]
     """Only these devices."""
@@ -532,9 +491,7 @@ class Workload(TypedDict, total=False):
     """Addresses are multiplied by this."""
 
     align: Size
-    """Requests begin and end at multiples of this. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB,
-    TiB.
-    """
+    """Requests begin and end at multiples of this. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
 
     time_scale: float
     """Times are multiplied by this: the rate of arrivals is divided by it."""

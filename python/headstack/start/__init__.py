@@ -7,7 +7,6 @@ Example:
     >>> job = "[x]\nrw=randread\nbs=4k\nsize=1g\ndirect=1\nfilename=/dev/sda\n"
     >>> 'requests = { reads = 1.0, size = "4 KiB"' in from_fio(job, "x.fio")
     True
-
 """
 
 from headstack.start.experiment import from_fio, from_trace

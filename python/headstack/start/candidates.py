@@ -48,7 +48,6 @@ def of_today(named: Sequence[str] = ()) -> list[Mapping[str, Any]]:
 
     Raises:
         ConfigError: there is no such drive.
-
     """
     if named:
         return [drives.row(name) for name in named]
@@ -60,9 +59,7 @@ def of_today(named: Sequence[str] = ()) -> list[Mapping[str, Any]]:
     for row in recent:
         like = [r for r in chosen if r["n_actuators"] == row["n_actuators"]]
         # The same drive with another link is no other choice.
-        twin = any(
-            math.isclose(r["capacity_bytes"], row["capacity_bytes"], rel_tol=0.01) for r in like
-        )
+        twin = any(math.isclose(r["capacity_bytes"], row["capacity_bytes"], rel_tol=0.01) for r in like)
         if len(like) < _OF_A_KIND and not twin:
             chosen.append(row)
     return chosen
@@ -82,7 +79,6 @@ def propose(need: Need, rows: Sequence[Mapping[str, Any]]) -> list[Candidate]:
 
     Raises:
         ConfigError: no system of a reasonable size can.
-
     """
     found: list[Candidate] = []
     for row in rows:

@@ -34,7 +34,6 @@ def from_trace(
     Raises:
         TraceError: the trace cannot be read.
         ConfigError: the goal or a drive cannot be used, or there is nothing to hold the trace.
-
     """
     path = Path(trace)
     info = _bridge.call("trace_info", str(path), format, "fail", "format", "{}")
@@ -71,7 +70,6 @@ def from_fio(
 
     Raises:
         ConfigError: an option of the file is wrong or not supported, with its line.
-
     """
     read = fio.read(text, name, set or {})
     rows = candidates.of_today(drives)
@@ -83,18 +81,12 @@ def from_fio(
         blocks = [-(-size // 512) for size in read.devices]
         workload.append(f"device_blocks = {blocks}")
     for job in read.jobs:
-        workload += [
-            "",
-            "[[workload.jobs]]",
-            *(f"{key} = {inline(value)}" for key, value in job.items()),
-        ]
+        workload += ["", "[[workload.jobs]]", *(f"{key} = {inline(value)}" for key, value in job.items())]
     found = candidates.propose(Need(read.devices, read.rate), rows)
     return _whole(about, goal, workload, found)
 
 
-def _whole(
-    about: Sequence[str], text: str | None, workload: Sequence[str], found: Sequence[Candidate]
-) -> str:
+def _whole(about: Sequence[str], text: str | None, workload: Sequence[str], found: Sequence[Candidate]) -> str:
     if text is None:
         line = '# goal = "p99=20ms"   # what a system must reach: headstack docs goals'
     else:
@@ -131,8 +123,7 @@ def _about_trace(path: Path, info: Mapping[str, Any]) -> list[str]:
     return [
         f"Which system holds the load of {path.name}?",
         f"{n:,} requests in {info['duration_s']:,.1f} s, format {opened['format']}: {shares}.",
-        f"{info['rate_per_s']:,.1f} requests/s on average, {peak:,.0f} in the busiest "
-        f"{course['bin_s']:.3g} s.",
+        f"{info['rate_per_s']:,.1f} requests/s on average, {peak:,.0f} in the busiest {course['bin_s']:.3g} s.",
         f"{many} device{'s' * (many > 1)}, addresses up to {extent / 1e9:,.2f} GB, of which "
         f"{info['footprint_bytes'] / 1e9:,.2f} GB are touched.",
         f"Sizes: {sizes}.",
@@ -154,9 +145,6 @@ def _notes_on(info: Mapping[str, Any]) -> list[str]:
             "# today read a sector before they write a part of it. To move them to whole sectors:",
             '# align = "4 KiB"',
         ]
-    lines += [
-        "# time_scale = 0.5   # twice the load",
-        '# end = "60 s"       # only the beginning of the trace',
-    ]
+    lines += ["# time_scale = 0.5   # twice the load", '# end = "60 s"       # only the beginning of the trace']
     lines += [f"# {w['text']}" for w in info.get("warnings") or () if isinstance(w, Mapping)]
     return lines

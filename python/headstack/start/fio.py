@@ -108,7 +108,6 @@ def size_text(size: int) -> str:
     Example:
         >>> size_text(20 << 30), size_text(4096), size_text(1000)
         ('20 GiB', '4 KiB', '1000 B')
-
     """
     for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         if size and size % (1 << (10 * power)) == 0:
@@ -138,7 +137,6 @@ def sections(text: str, name: str, given: Mapping[str, str]) -> dict[str, dict[s
 
     Raises:
         ConfigError: a line is no option, or the option is not known.
-
     """
     jobs: dict[str, dict[str, Option]] = {}
     common: dict[str, Option] = {}
@@ -190,7 +188,6 @@ def read(text: str, name: str, given: Mapping[str, str]) -> Read:
 
     Raises:
         ConfigError: an option is wrong, or its meaning cannot be said by jobs of an experiment.
-
     """
     space, clock = _Space(), _Clock()
     entries: list[dict[str, Any]] = []

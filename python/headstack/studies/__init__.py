@@ -22,7 +22,6 @@ def load(name: str) -> "Paper":
 
     Raises:
         ConfigError: there is no such paper; the message lists the known ones.
-
     """
     if name not in PAPERS:
         raise ConfigError(need_one_of("paper", name, PAPERS))

@@ -38,7 +38,6 @@ class Cell:
         table: the table; the part's own by default.
         name: what the number is called beside its value, a template.
         value: a constant instead of a cell.
-
     """
 
     row: dict[str, Any] | str | float | bool = field(default_factory=dict)
@@ -58,7 +57,6 @@ class Falsifier:
         than: the number that takes the place of the reference; the reference by default.
         times: ours is the reference times this, instead of `ours`: 1 is a world without the effect.
         swapped: the two numbers are exchanged: the effect has the other sign.
-
     """
 
     world: str
@@ -78,7 +76,6 @@ class Contrary:
         rule: its rule; the part's own by default.
         ours: our number for it; the part's own by default.
         than: the reference of a relation.
-
     """
 
     says: str
@@ -128,7 +125,6 @@ class Statement:
         fitted: the constants that were fitted to this number; it never counts.
         missing: why the part was not run if a number is missing; without numbers, always.
         drawn: where figures show the paper's number.
-
     """
 
     what: str
@@ -167,7 +163,6 @@ class Listing:
         heading: heading of each, a template.
         cell: each of their cells, a template.
         join: between several rows in one cell.
-
     """
 
     title: str
@@ -195,7 +190,6 @@ class Node(Generic[Item]):
         item: the entry.
         inside: the entries that share settings instead.
         at: where it is in the file.
-
     """
 
     each: Mapping[str, Sequence[Any] | None]
@@ -220,7 +214,6 @@ class Choice:
         says: the paper's words that leave it open, and where they are.
         selected: at which result the chosen value was selected by looking; empty if at none.
         needs: ``trace``, ``no trace`` or the name of a workload: what it can be varied with.
-
     """
 
     what: str
@@ -254,7 +247,6 @@ class Claim:
         beside: what a reader of the verdict must know: a template of the table `beside`, if any.
         because: by verdict, the reason in one sentence; a template as `beside`.
         traces: whether it is judged on traces alone.
-
     """
 
     id: str
@@ -279,7 +271,6 @@ class Comparison:
         judge: compares them; returns rows for the document and their printed table.
         workloads: patterns of the names of further trace files, by workload; an absent trace
             leaves out what needs it.
-
     """
 
     judge: Callable[["Study", Sequence[int]], tuple[list[dict[str, Any]], Any]]
@@ -298,7 +289,6 @@ class Paper:
         about: paragraphs for the page.
         choices: default choices, a dataclass of the paper's folder.
         compared: what is compared over several seeds, if anything.
-
     """
 
     name: str
@@ -314,7 +304,6 @@ class Paper:
 
         Raises:
             ConfigError: the paper has no claim with that id.
-
         """
         known = {c.id: c for c in self.claims}
         for wanted in ids:
@@ -372,7 +361,6 @@ def load(package: str) -> Paper:
 
     Raises:
         ConfigError: the file says something that does not fit.
-
     """
     name = package.rpartition(".")[2]
     where = f"{name}/{FILE}"
@@ -403,9 +391,7 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         if (name in file.reading) != bool(choices[name].says):
             kind = "reading" if name in file.reading else "check"
             need = "the words that leave it open" if kind == "reading" else "none"
-            raise ConfigError(
-                f"{where}: {kind}.{name}.says: got {choices[name].says!r}, need {need}"
-            )
+            raise ConfigError(f"{where}: {kind}.{name}.says: got {choices[name].says!r}, need {need}")
     verdicts = [str(v) for v in VERDICTS]
     for name in given.because:
         if name not in verdicts:
@@ -458,9 +444,6 @@ def _node(
         each = dict.fromkeys(each)
     settings = {**outer, **{k: v for k, v in own.items() if k not in (word, "each", "like")}}
     settings["where"] = {**outer.get("where", {}), **own.get("where", {})}
-    inside = [
-        _node(kind, e, settings, shared, f"{at}.{i + 1}", word)
-        for i, e in enumerate(own.get(word, ()))
-    ]
+    inside = [_node(kind, e, settings, shared, f"{at}.{i + 1}", word) for i, e in enumerate(own.get(word, ()))]
     item = None if inside else read(kind, settings, at)
     return Node(each, settings.get("table", ""), settings["where"], item, inside, at)

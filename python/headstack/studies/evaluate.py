@@ -9,17 +9,7 @@ from typing import Any
 
 from headstack.errors import ConfigError
 from headstack.studies import rules
-from headstack.studies.claims import (
-    Cell,
-    Claim,
-    Contrary,
-    Falsifier,
-    Item,
-    Listing,
-    Node,
-    Statement,
-    Tables,
-)
+from headstack.studies.claims import Cell, Claim, Contrary, Falsifier, Item, Listing, Node, Statement, Tables
 from headstack.studies.rules import NOTHING, Kind, Part, Verdict
 from headstack.suggest import need_one_of
 
@@ -54,7 +44,6 @@ def text(template: str, names: Row, at: str = "") -> str:
 
     Raises:
         ConfigError: it names a column that the row does not have.
-
     """
     if "{" not in template:
         return template
@@ -99,9 +88,7 @@ def select(rows: Sequence[Row], where: Mapping[str, Any]) -> list[Row]:
     return [r for r in rows if all(r[k] in v for k, v in wanted.items())]
 
 
-def expand(
-    nodes: Sequence[Node[Item]], tables: Rows, *, partial: bool = False
-) -> list[tuple[Item, Row, str]]:
+def expand(nodes: Sequence[Node[Item]], tables: Rows, *, partial: bool = False) -> list[tuple[Item, Row, str]]:
     """Return the entries of a claim with the values that each is for.
 
     Args:
@@ -111,7 +98,6 @@ def expand(
 
     Raises:
         ConfigError: there is no such table, or an entry for which there is no row at all.
-
     """
     seen: set[str] = set()
     found = list(_expanded(nodes, tables, {}, seen, partial=partial))
@@ -301,13 +287,7 @@ def _lacks_rows(false: Falsifier, said: Statement, tables: Rows, scope: Row) -> 
 
 
 def _falsified(
-    false: Falsifier,
-    said: Statement,
-    values: tuple[float, float],
-    names: Row,
-    tables: Rows,
-    scope: Row,
-    at: str,
+    false: Falsifier, said: Statement, values: tuple[float, float], names: Row, tables: Rows, scope: Row, at: str
 ) -> rules.Falsified | None:
     """Run the rule in the world in which the part is false; None if its numbers are missing."""
     assert said.rule is not None
@@ -327,9 +307,7 @@ def _falsified(
     if said.contrary is not None and not passes:
         # In a world in which the part is false, the paper's other statement must not hold either.
         own = None if said.contrary.ours is not None else ours
-        passes = own is not None and (
-            _contradiction(said.contrary, said, own, names, tables, scope, at).holds
-        )
+        passes = own is not None and (_contradiction(said.contrary, said, own, names, tables, scope, at).holds)
     return rules.Falsified(text(false.world, scope, at), ours, than, passes)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from headstack import outputs, report
-from headstack.errors import ConfigError, not_json, reason_of
 from headstack.studies.claims import Paper
 from headstack.studies.rules import KINDS, VERDICTS, Verdict
 from headstack.studies.study import NOT_ASKED, Study
@@ -195,10 +194,7 @@ def _parts(claim: Mapping[str, Any]) -> str:
         cells = (_cell(of(part), own.get(title, kind)) for title, kind, of in _PARTS)
         rows.append(f"<tr>{''.join(cells)}</tr>")
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind, _ in _PARTS)
-    return (
-        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _table(table: Mapping[str, Any]) -> str:
@@ -207,9 +203,7 @@ def _table(table: Mapping[str, Any]) -> str:
         for i, h in enumerate(table["headings"])
     )
     rows = "".join(
-        f'<tr><th scope="row" class="text">{html.escape(first)}</th>'
-        + "".join(_cell(v, "") for v in others)
-        + "</tr>"
+        f'<tr><th scope="row" class="text">{html.escape(first)}</th>' + "".join(_cell(v, "") for v in others) + "</tr>"
         for first, *others in table["rows"]
     )
     return (
@@ -364,17 +358,7 @@ def load(folder: Path, name: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: there is none, or it is not the one that the folder's manifest names.
-
     """
-    path = folder / f"{name}.json"
-    try:
-        with outputs.checked(folder, path.name):
-            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise ConfigError(
-            f"{path}: got {reason_of(e)}, need what headstack reproduce writes"
-        ) from None
-    except (ValueError, RecursionError) as e:
-        need = "what headstack reproduce writes"
-        raise ConfigError(f"{path}: got {not_json(e)}, need {need}") from None
+    need, path = "what headstack reproduce writes", folder / f"{name}.json"
+    document: dict[str, Any] = outputs.read_json(path, need, check=True)
     return document

@@ -48,8 +48,7 @@ class Verdict(enum.StrEnum):
 
 #: Description of each verdict on a claim, in the order of tables.
 VERDICTS = {
-    Verdict.REPRODUCED: "every part that counts holds, in every reading of what the paper leaves "
-    "open",
+    Verdict.REPRODUCED: "every part that counts holds, in every reading of what the paper leaves open",
     Verdict.DEPENDS: "every part that counts holds in some readings, and not in others",
     Verdict.INCONSISTENT: "every part that counts holds, or the paper contradicts itself there and "
     "ours fits one of its two statements, in every reading",
@@ -74,8 +73,7 @@ KINDS = {
     Kind.RESULT: "came out of a run on what the paper used: decides the verdict",
     Kind.INPUT: "was put in (drive files, definitions), or is the paper's arithmetic with its own "
     "numbers, so nothing is reproduced: never counts",
-    Kind.FITTED: "a constant was fitted to this very number, so agreement proves nothing: never "
-    "counts",
+    Kind.FITTED: "a constant was fitted to this very number, so agreement proves nothing: never counts",
     Kind.STAND_IN: "came out on a synthetic workload that only resembles the paper's: never counts",
     Kind.CONTROL: "no statement of the paper, shown for comparison: never counts",
 }
@@ -128,8 +126,7 @@ _HOLDS: dict[Rule, Callable[[float, float], bool]] = {
 #: The rules in words, with the papers' expressions.
 RULES: dict[Rule, str] = {
     Rule.NUMBER: f'a number, also with "about": within {TOLERANCE:.0%} of the paper\'s',
-    Rule.PRINTED: "a number that a formula gives: equal when rounded to the digits that the paper "
-    "prints",
+    Rule.PRINTED: "a number that a formula gives: equal when rounded to the digits that the paper prints",
     Rule.POINTS: "a share or a change in per cent that a simulation gives: within "
     f"{POINTS:g} percentage points of the paper's",
     Rule.IDENTICAL: "identical, is: equal to the last digit",
@@ -140,15 +137,11 @@ RULES: dict[Rule, str] = {
     Rule.LITTLE_HIGHER: "a little higher at most, nearly matches, comparable or lower, little "
     f"loss, little benefit: at most {LITTLE:g} times as high",
     Rule.CLOSE: f"close, comparable: at most a factor of {LITTLE:g} apart",
-    Rule.SIGNIFICANTLY_HIGHER: "significantly or substantially higher: more than "
-    f"{LITTLE:g} times as high",
-    Rule.SIGNIFICANTLY_LOWER: "significantly or substantially lower: the other is more than "
-    f"{LITTLE:g} times as high",
+    Rule.SIGNIFICANTLY_HIGHER: f"significantly or substantially higher: more than {LITTLE:g} times as high",
+    Rule.SIGNIFICANTLY_LOWER: f"significantly or substantially lower: the other is more than {LITTLE:g} times as high",
     Rule.FAR_HIGHER: f"far higher, severe: at least {LARGE:g} times as high",
-    Rule.FAR_LOWER: "far lower, much smaller, a large gain: the other is at least "
-    f"{LARGE:g} times as high",
-    Rule.MAGNITUDE_LOWER: "an order of magnitude lower: the other is at least "
-    f"{MAGNITUDE:g} times as high",
+    Rule.FAR_LOWER: f"far lower, much smaller, a large gain: the other is at least {LARGE:g} times as high",
+    Rule.MAGNITUDE_LOWER: f"an order of magnitude lower: the other is at least {MAGNITUDE:g} times as high",
 }
 
 
@@ -163,7 +156,6 @@ class Tolerance:
         why: the reason.
         of: what the share is of, instead of the paper's number: the range in which a number can
             lie at all.
-
     """
 
     within: float
@@ -176,7 +168,6 @@ def allowance(rule: Rule, reference: float, tolerance: Tolerance | None = None) 
 
     Raises:
         ValueError: the rule does not limit a difference.
-
     """
     if rule is Rule.PRINTED:
         return 0.5 * 10.0 ** -_decimals(reference)
@@ -219,7 +210,6 @@ class Falsified:
         ours: the number in the place of ours.
         reference: the number in the place of the reference.
         passes: whether the rule holds there too, so that it cannot tell the worlds apart.
-
     """
 
     world: str
@@ -237,7 +227,6 @@ class Contradiction:
         ours: our number for it.
         reference: the number to compare with.
         holds: whether it agrees with ours.
-
     """
 
     says: str
@@ -270,7 +259,6 @@ class Part:
         void: why it counts for nothing although it is a result; empty if it counts.
         drawn: figure, x and panel at which the paper's number is shown, and whether its words are
             below it.
-
     """
 
     what: str
@@ -445,7 +433,6 @@ def relation(
         form: writes either number with its unit.
         half: half of the confidence intervals of both numbers.
         more: further attributes of the part.
-
     """
     (a_name, a), (b_name, b) = ours, reference
     factor = _factor(a, b)
@@ -472,9 +459,7 @@ def _factor(a: float, b: float) -> str:
     return f"{a / b:.2f} times" if 2 * a > b else f"1/{b / a:.1f}"
 
 
-def not_run(
-    what: str, paper: str, reason: str, *, kind: Kind = Kind.RESULT, workload: str = ""
-) -> Part:
+def not_run(what: str, paper: str, reason: str, *, kind: Kind = Kind.RESULT, workload: str = "") -> Part:
     """Return a part that was not run, with the reason."""
     return Part(what, paper, NOTHING, Verdict.NOT_RUN, kind, note=reason, workload=workload)
 
@@ -567,9 +552,7 @@ def _missing(parts: Sequence[Part]) -> str:
     void = sum(bool(p.void) for p in parts)
     if void:
         reasons.append(f"{void} of its parts would hold if they were false, or name no such world")
-    reasons += dict.fromkeys(
-        p.note for p in parts if p.verdict is Verdict.NOT_RUN and p.kind is Kind.RESULT
-    )
+    reasons += dict.fromkeys(p.note for p in parts if p.verdict is Verdict.NOT_RUN and p.kind is Kind.RESULT)
     return "; ".join(reasons)
 
 

@@ -45,7 +45,6 @@ class Run:
         seed: seed of every random stream.
         interval: length in seconds of the intervals of time for which the services are summed, by
             arrival; 0 if they are not needed.
-
     """
 
     workload: Workload
@@ -99,7 +98,6 @@ class Store:
         directory: directory of the files.
         report: called with progress.
         simulated: runs that were not stored before.
-
     """
 
     directory: Path
@@ -112,7 +110,6 @@ class Store:
 
         Raises:
             KeyboardInterrupt: the user stopped; finished runs are stored.
-
         """
         keys = [run.key() for run in runs]
         missing = {k: r for k, r in zip(keys, runs, strict=True) if not self._find(k)}
@@ -121,9 +118,7 @@ class Store:
             self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}")
             done += len(batch)
         # The name is displayed, but does not affect the simulation.
-        return [
-            {**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)
-        ]
+        return [{**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
 
     def _file(self, key: str) -> Path:
         return self.directory / f"{key}.json"

@@ -22,7 +22,6 @@ def read(kind: type[Read], table: Mapping[str, Any], where: str) -> Read:
     Raises:
         ConfigError: a key is unknown or missing, or its value has another type; the message begins
             with `where`.
-
     """
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     for key in table:
@@ -50,9 +49,7 @@ def _value(hint: Any, given: Any, where: str) -> Any:
         each = inside[:1] * len(given) if inside[-1] is Ellipsis else inside
         if len(each) != len(given):
             raise ConfigError(f"{where}: got {len(given)} values, need {len(each)}")
-        return tuple(
-            _value(h, g, f"{where}[{i}]") for i, (h, g) in enumerate(zip(each, given, strict=True))
-        )
+        return tuple(_value(h, g, f"{where}[{i}]") for i, (h, g) in enumerate(zip(each, given, strict=True)))
     if origin is dict:
         return {k: _value(inside[1], v, f"{where}.{k}") for k, v in given.items()}
     if is_dataclass(hint):

@@ -1,6 +1,7 @@
 """Tables as means over seeds, with 95 % confidence intervals: the error bars of verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 
 import pandas as pd
 from pandas.api.types import is_float_dtype
@@ -12,9 +13,7 @@ from headstack.studies.study import Study
 
 
 def averaged(
-    study: Study,
-    measure: Callable[[Study], Mapping[str, pd.DataFrame]],
-    names: Sequence[str],
+    study: Study, measure: Callable[[Study], Mapping[str, pd.DataFrame]], names: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
     """Return tables over several seeds: the first is that of the study's choices.
 
@@ -26,13 +25,24 @@ def averaged(
         names: tables whose numbers are averaged: each column of decimal numbers gets its mean, and
             a column ``NAME_half`` with half of the 95 % confidence interval. The other tables are
             those of the first seed.
-
     """
     runs = [measure(study.choosing(seed=seed)) for seed in study.seeds()]
     return {
-        name: _mean(name, [run[name] for run in runs]) if name in names else table
-        for name, table in runs[0].items()
+        name: _mean(name, [run[name] for run in runs]) if name in names else table for name, table in runs[0].items()
     }
+
+
+#: Returns the tables of a claim.
+Measure = Callable[[Study], dict[str, pd.DataFrame]]
+
+
+def over_seeds(*names: str) -> Callable[[Measure], Measure]:
+    """Make a function that measures with one seed return tables over several, see `averaged`."""
+
+    def of(measure: Measure) -> Measure:
+        return wraps(measure)(lambda study: averaged(study, measure, names))
+
+    return of
 
 
 def of_one_run(table: pd.DataFrame, columns: Sequence[str], runs: int) -> pd.DataFrame:
@@ -52,9 +62,7 @@ def _mean(name: str, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         raise ConfigError(f"{name}: got tables of different sizes by seed, need equal ones")
     found = {}
     for column in first.columns:
-        if not is_float_dtype(first[column]) or all(
-            t[column].equals(first[column]) for t in tables
-        ):
+        if not is_float_dtype(first[column]) or all(t[column].equals(first[column]) for t in tables):
             found[column] = first[column]
             continue
         cells = zip(*(t[column] for t in tables), strict=True)

@@ -42,7 +42,6 @@ class Outcome:
         beside: what a reader of the verdict must know.
         because: the claim's own sentences for verdicts.
         readings: the outcome in each other reading of what the paper leaves open, by name.
-
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -114,7 +113,6 @@ class Study:
             parts need.
         runs: all runs so far.
         out: directory for all that the study writes.
-
     """
 
     def __init__(
@@ -201,9 +199,7 @@ class Study:
         return str(self._folder / f"{figure}.png")
 
 
-def without_traces(
-    paper: Paper, found: Mapping[str, Found], ids: Sequence[str], stand_ins: bool
-) -> list[Claim]:
+def without_traces(paper: Paper, found: Mapping[str, Found], ids: Sequence[str], stand_ins: bool) -> list[Claim]:
     """Return the claims that are not run because there is no trace: named ones always are."""
     if stand_ins or ids or any(name in found for name in paper.workloads):
         return []
@@ -231,14 +227,10 @@ def judge(claim: Claim, study: Study) -> Outcome:
 
 def _shown(parts: Sequence[Part]) -> list[Part]:
     """Return the parts for a summary: those that count, or else all that were run."""
-    return [p for p in parts if p.counts] or [
-        p for p in parts if p.verdict not in (Verdict.NOT_RUN, Verdict.INPUT)
-    ]
+    return [p for p in parts if p.counts] or [p for p in parts if p.verdict not in (Verdict.NOT_RUN, Verdict.INPUT)]
 
 
-def _sensitivity(
-    claim: Claim, study: Study, taken: Outcome
-) -> tuple[list[dict[str, Any]], Table | None]:
+def _sensitivity(claim: Claim, study: Study, taken: Outcome) -> tuple[list[dict[str, Any]], Table | None]:
     """Judge a claim again with each alternative; return rows for the document, and a table.
 
     The outcomes in other readings become those of `taken`.
@@ -301,9 +293,7 @@ def _changes(taken: Outcome, other: Outcome) -> list[str]:
     """Return a line for each part whose verdict changes with another choice."""
     before = {p.what: p.verdict for p in _shown(taken.parts)}
     return [
-        f"{p.what}: {p.verdict}, {p.ours}"
-        for p in other.parts
-        if p.what in before and p.verdict is not before[p.what]
+        f"{p.what}: {p.verdict}, {p.ours}" for p in other.parts if p.what in before and p.verdict is not before[p.what]
     ]
 
 
@@ -366,7 +356,6 @@ def reproduce(
     Raises:
         ConfigError: an id or a trace that the paper does not have; seeds for a paper that has no
             comparison.
-
     """
     chosen = {c.id for c in paper.chosen(ids)} if ids or not seeds else set()
     compared = _comparison(paper, seeds)
@@ -402,9 +391,7 @@ def _compared(compared: Comparison, study: Study, seeds: Sequence[int]) -> dict[
     return {"seeds": list(seeds), "rows": rows, "table": asdict(table)}
 
 
-def _document(
-    paper: Paper, quick: bool, found: Mapping[str, Found], rows: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _document(paper: Paper, quick: bool, found: Mapping[str, Found], rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "paper": paper.name,
         "title": paper.title,

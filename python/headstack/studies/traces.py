@@ -33,7 +33,6 @@ class Found:
     Attributes:
         path: absolute path.
         by: ``--trace``, an environment variable, or the folder.
-
     """
 
     path: Path
@@ -49,9 +48,7 @@ class Found:
         }
 
 
-def find(
-    workloads: Mapping[str, Sequence[str]], given: Mapping[str, Path] | None = None
-) -> dict[str, Found]:
+def find(workloads: Mapping[str, Sequence[str]], given: Mapping[str, Path] | None = None) -> dict[str, Found]:
     """Return the traces found, by workload: given ones first, then those of the folder.
 
     Args:
@@ -61,7 +58,6 @@ def find(
     Raises:
         ConfigError: a given workload is unknown or its file absent; the folder that the variable
             names is absent, or holds several files of one workload.
-
     """
     found = {}
     for name, path in (given or {}).items():
@@ -81,9 +77,7 @@ def find(
             continue
         if len(files) > 1:
             found_files = listed(f.name for f in files)
-            raise ConfigError(
-                f"{by}: got {found_files}, need one file of {name}, or --trace {name}=PATH"
-            )
+            raise ConfigError(f"{by}: got {found_files}, need one file of {name}, or --trace {name}=PATH")
         found[name] = Found(files[0].resolve(), by)
     return found
 

@@ -37,7 +37,6 @@ class Swept:
         rows: one for each run, system and workload, in the order of the points.
         folder: where they are kept, or None.
         n_computed: number of runs that were computed, not found on disk.
-
     """
 
     sweep: Sweep
@@ -68,7 +67,6 @@ class Swept:
 
         Raises:
             ConfigError: there is no such column.
-
         """
         import pandas as pd
 
@@ -86,7 +84,6 @@ class Swept:
 
         Raises:
             ConfigError: the sweep has another number of axes, or no such column.
-
         """
         chart = self._chart(measure)
         if chart is None:
@@ -178,7 +175,6 @@ def sweep(
         ConfigError: an axis, the experiment or one of its points cannot be used.
         TraceError: a trace cannot be read.
         HeadstackError: a run failed.
-
     """
     from headstack import api
 
@@ -235,9 +231,7 @@ def carry_out(
     with ExitStack() as stack:
         folder = None if out is None else output_directory(out, "out")
         store: running.Records = (
-            stores.Memory()
-            if folder is None
-            else stack.enter_context(stores.opened(folder, whole.base))
+            stores.Memory() if folder is None else stack.enter_context(stores.opened(folder, whole.base))
         )
         pool, workers = _pool(whole, jobs, dask)
         records, n_computed = running.carry_out(whole, names, store, pool, workers, progress)

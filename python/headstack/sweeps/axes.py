@@ -54,7 +54,6 @@ class Range:
         log: whether steps are equal ratios instead of equal differences.
         whole: whether numbers are rounded to integers.
         steps: number of values in a grid; None if it can only be sampled.
-
     """
 
     low: float
@@ -88,12 +87,9 @@ class Range:
 
         Raises:
             ConfigError: the range has no number of steps.
-
         """
         if self.steps is None:
-            raise ConfigError(
-                f"{where}.steps: got none, need the number of values, or a [sample] with its n"
-            )
+            raise ConfigError(f"{where}.steps: got none, need the number of values, or a [sample] with its n")
         found = [self.at(i / (self.steps - 1)) for i in range(self.steps)]
         return list(dict.fromkeys(found))
 
@@ -105,7 +101,6 @@ class Axis:
     Attributes:
         keys: the dotted keys that it changes, together.
         values: one tuple for each place, with a value for each key; or a range.
-
     """
 
     keys: tuple[str, ...]
@@ -138,7 +133,6 @@ class Sample:
         method: one of `METHODS`.
         n: number of points.
         seed: of the random numbers.
-
     """
 
     method: str = "grid"
@@ -155,15 +149,12 @@ def quantity(given: object, where: str) -> tuple[float, str]:
     Example:
         >>> quantity("2.5 ms", "x"), quantity("80/s", "x"), quantity(3, "x")
         ((2.5, 'ms'), (80.0, '/s'), (3.0, ''))
-
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given), ""
     found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
     if found is None:
-        raise ConfigError(
-            f"{where}: got {shown(given)}, need a number, with its unit if it has one"
-        )
+        raise ConfigError(f"{where}: got {shown(given)}, need a number, with its unit if it has one")
     return float(found[1].replace("_", "")), found[2]
 
 
@@ -172,21 +163,16 @@ def read_range(given: Mapping[str, Any], where: str) -> Range:
 
     Raises:
         ConfigError: a key is missing or does not fit.
-
     """
     low, unit = quantity(given.get("from"), f"{where}.from")
     high, other = quantity(given.get("to"), f"{where}.to")
     if unit != other:
-        raise ConfigError(
-            f'{where}.to: got the unit "{other}", need "{unit}", the unit of {where}.from'
-        )
+        raise ConfigError(f'{where}.to: got the unit "{other}", need "{unit}", the unit of {where}.from')
     scale = given.get("scale", "linear")
     if scale not in SCALES:
         raise ConfigError(need_one_of(f"{where}.scale", str(scale), SCALES))
     if scale == "log" and (low <= 0 or high <= 0):
-        raise ConfigError(
-            f"{where}.from: got {low:g} to {high:g}, need both above 0 with scale log"
-        )
+        raise ConfigError(f"{where}.from: got {low:g} to {high:g}, need both above 0 with scale log")
     if low == high:
         raise ConfigError(f"{where}.to: got {high:g}, need another number than {where}.from")
     steps = given.get("steps")
@@ -200,7 +186,6 @@ def read_axis(given: object, where: str) -> Axis:
 
     Raises:
         ConfigError: a key is missing, unknown, or does not fit.
-
     """
     if not isinstance(given, Mapping):
         raise ConfigError(f"{where}: got {shown(plain(given))}, need a table with key and values")
@@ -230,21 +215,15 @@ def read_axis(given: object, where: str) -> Axis:
     return Axis(tuple(keys), _values(given["values"], keys, where, several="keys" in given))
 
 
-def _values(
-    given: object, keys: Sequence[str], where: str, *, several: bool
-) -> tuple[tuple[Any, ...], ...]:
+def _values(given: object, keys: Sequence[str], where: str, *, several: bool) -> tuple[tuple[Any, ...], ...]:
     values = plain(given, f"{where}.values")
     if not isinstance(values, list) or not values:
-        raise ConfigError(
-            f"{where}.values: got {shown(values)}, need a list with at least one value"
-        )
+        raise ConfigError(f"{where}.values: got {shown(values)}, need a list with at least one value")
     if not several:
         return tuple((v,) for v in values)
     for i, one in enumerate(values):
         if not isinstance(one, list) or len(one) != len(keys):
-            raise ConfigError(
-                f"{where}.values[{i}]: got {shown(one)}, need {len(keys)} values, one for each key"
-            )
+            raise ConfigError(f"{where}.values[{i}]: got {shown(one)}, need {len(keys)} values, one for each key")
     return tuple(tuple(v) for v in values)
 
 
@@ -253,7 +232,6 @@ def read_sample(given: object, where: str = "sample") -> Sample:
 
     Raises:
         ConfigError: a key is missing, unknown, or does not fit.
-
     """
     if not isinstance(given, Mapping):
         raise ConfigError(f"{where}: got {shown(plain(given))}, need a table with method and n")
@@ -263,9 +241,7 @@ def read_sample(given: object, where: str = "sample") -> Sample:
     method = given.get("method", "latin-hypercube")
     if method not in METHODS[1:]:
         raise ConfigError(need_one_of(f"{where}.method", str(method), METHODS[1:]))
-    n, seed = (
-        whole(given.get(key, 0), f"{where}.{key}", least) for key, least in (("n", 1), ("seed", 0))
-    )
+    n, seed = (whole(given.get(key, 0), f"{where}.{key}", least) for key, least in (("n", 1), ("seed", 0)))
     return Sample(method, n, seed)
 
 
@@ -292,7 +268,6 @@ def points(axes: Sequence[Axis], sample: Sample, n_seeds: int) -> list[Point]:
 
     Raises:
         ConfigError: there are too many runs, or two axes change one key.
-
     """
     keys = [k for axis in axes for k in axis.keys]
     for key in keys:

@@ -50,7 +50,6 @@ class File(NamedTuple):
         name: its name without folders.
         sha256: hash of its content.
         content: its bytes, unless all workers can read it at `path`.
-
     """
 
     path: str
@@ -67,7 +66,6 @@ class Bundle(NamedTuple):
         document: the experiment's tables, as JSON.
         files: input files by their path as the experiment writes it.
         sources_anywhere: whether DiskSim's files may name files outside their folder.
-
     """
 
     key: str
@@ -88,7 +86,6 @@ def _document(base: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ConfigError: it is a DiskSim file, which workers cannot be sent.
-
     """
     file = base.get("file")
     try:
@@ -109,7 +106,6 @@ def named_files(value: object, key: str = "") -> Iterator[tuple[str, str]]:
     Example:
         >>> list(named_files({"system": [{"drive": "a.toml", "name": "x"}]}))
         [('drive', 'a.toml')]
-
     """
     if isinstance(value, Mapping):
         for k, v in value.items():
@@ -120,11 +116,6 @@ def named_files(value: object, key: str = "") -> Iterator[tuple[str, str]]:
             yield from named_files(v, key)
     elif isinstance(value, str) and key in PATHS:
         yield key, value
-
-
-def _own_drive(name: str, found: Path) -> bool:
-    """Return whether a drive is one of Headstack's, which each worker has."""
-    return found.stem == name and found.parent == drives.drive_dirs()[-1]
 
 
 def _located(base: Mapping[str, Any], asked: list[tuple[str, str]]) -> dict[str, Path]:
@@ -140,7 +131,8 @@ def _located(base: Mapping[str, Any], asked: list[tuple[str, str]]) -> dict[str,
                     f"drive: got {text}, a DiskSim file, which is not supported with --dask, need "
                     "a drive in TOML; hint: headstack convert"
                 )
-            if _own_drive(text, path):
+            # Each worker has those of Headstack.
+            if path.stem == text and path.parent == drives.drive_dirs()[-1]:
                 continue
         else:
             path = Path(places.get(text, folder / text))
@@ -159,13 +151,11 @@ def bundle(base: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> Bu
 
     Raises:
         ConfigError: a file does not exist, or cannot be sent.
-
     """
     document = _document(base)
     asked = list(dict.fromkeys([*named_files(document), *named_files(settings)]))
     files = {
-        text: File(str(path), path.name, outputs.sha256(path), None)
-        for text, path in _located(base, asked).items()
+        text: File(str(path), path.name, outputs.sha256(path), None) for text, path in _located(base, asked).items()
     }
     key = worker.hash_of(base)
     return Bundle(key, json.dumps(document), files, bool(base.get("sources_anywhere")))
@@ -212,15 +202,12 @@ def _translated(value: Any, places: Mapping[str, str], key: str = "") -> Any:
     return value
 
 
-def simulate(
-    base: str, identity: Mapping[str, str], overrides: Mapping[str, Any], keep_going: bool
-) -> dict[str, Any]:
+def simulate(base: str, identity: Mapping[str, str], overrides: Mapping[str, Any], keep_going: bool) -> dict[str, Any]:
     """Carry out one run on a worker; like `headstack.sweeps.worker.simulate`.
 
     Raises:
         ConfigError: the worker is another version.
         HeadstackError: it has not got the inputs, or the run failed.
-
     """
     own = worker.identity()
     if own != identity:
@@ -229,9 +216,7 @@ def simulate(
         raise HeadstackError("worker: got no inputs of this sweep, need them from the scheduler")
     given, places = _documents[base], _staged[base]
     document = _translated(json.loads(given.document), places)
-    prepared = worker.prepare(
-        {"file": None, "text": json.dumps(document), "sources_anywhere": given.sources_anywhere}
-    )
+    prepared = worker.prepare({"file": None, "text": json.dumps(document), "sources_anywhere": given.sources_anywhere})
     changed = {**overrides, "set": _translated(overrides.get("set", {}), places)}
     record = worker.simulate(prepared, changed, keep_going)
     back = {place: text for text, place in places.items()}
@@ -242,10 +227,7 @@ def simulate(
 def _other(got: Mapping[str, str], need: Mapping[str, str]) -> str:
     if got["version"] != need["version"]:
         return f"got version {got['version']} of headstack, need {need['version']}"
-    return (
-        f"got build {got['build']} of headstack {got['version']}, need {need['build']}; install "
-        "the same wheel"
-    )
+    return f"got build {got['build']} of headstack {got['version']}, need {need['build']}; install the same wheel"
 
 
 class Cluster(Executor):
@@ -303,9 +285,7 @@ class Cluster(Executor):
             self._client.close(timeout=2)
 
 
-def connect(
-    address: str, base: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]
-) -> Cluster:
+def connect(address: str, base: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> Cluster:
     """Connect to a scheduler, check its workers, and give them the inputs of a sweep.
 
     Args:
@@ -316,14 +296,11 @@ def connect(
     Raises:
         ConfigError: a worker has another version, or inputs that cannot be sent.
         HeadstackError: the scheduler does not answer, or has no workers.
-
     """
     try:
         import distributed
     except ImportError:
-        raise ConfigError(
-            "--dask: got no package distributed, need it: pip install headstack[dask]"
-        ) from None
+        raise ConfigError("--dask: got no package distributed, need it: pip install headstack[dask]") from None
     given = bundle(base, settings)
     make: Any = distributed.Client
     try:
@@ -348,7 +325,6 @@ def _checked(client: Any, address: str) -> int:
     Raises:
         ConfigError: a worker is another version or lacks the package.
         HeadstackError: there are no workers.
-
     """
     own = worker.identity()
     found = client.run(worker.identity, on_error="return")
@@ -370,7 +346,6 @@ def _send(client: Any, given: Bundle, address: str) -> None:
 
     Raises:
         ConfigError: the inputs are too large to be sent, and some worker cannot read them.
-
     """
     everywhere = set(given.files)
     if given.files:

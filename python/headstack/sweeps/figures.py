@@ -27,20 +27,10 @@ SHORT = {
 }
 
 #: Titles of those columns.
-_TITLES = {
-    "response_time": "response time",
-    "throughput_iops": "requests per second",
-    "power_mean_w": "mean power",
-}
+_TITLES = {"response_time": "response time", "throughput_iops": "requests per second", "power_mean_w": "mean power"}
 
 #: Units at the end of a column, as shown, and their factor.
-_UNITS = {
-    "s": ("ms", 1e3),
-    "w": ("W", 1.0),
-    "j": ("J", 1.0),
-    "bytes": ("B", 1.0),
-    "usd": ("$", 1.0),
-}
+_UNITS = {"s": ("ms", 1e3), "w": ("W", 1.0), "j": ("J", 1.0), "bytes": ("B", 1.0), "usd": ("$", 1.0)}
 
 #: Ratio of the largest to the smallest number from which colours are logarithmic.
 _STEEP = 20
@@ -54,7 +44,6 @@ def column(measure: str, rows: Sequence[Row]) -> str:
 
     Raises:
         ConfigError: there is no such column of numbers.
-
     """
     name = SHORT.get(measure, measure)
     if any(isinstance(r.get(name), int | float) for r in rows) or not rows:
@@ -69,7 +58,6 @@ def unit(name: str) -> tuple[str, str, float]:
     Example:
         >>> unit("response_time_p99_s"), unit("queue_depth_mean")
         (('p99 response time', 'ms', 1000.0), ('queue depth mean', '', 1.0))
-
     """
     stem, _, last = name.rpartition("_")
     shown, factor = _UNITS.get(last, ("", 1.0))
@@ -94,11 +82,11 @@ def averaged(rows: Sequence[Row], keys: Sequence[str], measures: Sequence[str]) 
         keys: the columns of the point.
         measures: the columns that are averaged; ``NAME`` is the mean, ``NAME_half`` half of its
             95 % interval over seeds, None if there is one seed.
-
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        place = tuple(_hashable(row.get(k)) for k in (*keys, "name", "workload"))
+        found_at = (row.get(k) for k in (*keys, "name", "workload"))
+        place = tuple(str(v) if isinstance(v, list | dict) else v for v in found_at)
         groups.setdefault(place, []).append(row)
     found: list[Row] = []
     for group in groups.values():
@@ -113,10 +101,6 @@ def averaged(rows: Sequence[Row], keys: Sequence[str], measures: Sequence[str]) 
             one[f"{name}_half"] = half if len(values) > 1 else None
         found.append(one)
     return found
-
-
-def _hashable(value: Any) -> Any:
-    return str(value) if isinstance(value, list | dict) else value
 
 
 def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:
@@ -142,7 +126,6 @@ def draw(rows: Sequence[Row], axes: Sequence[str], measure: str) -> "Chart | Non
         rows: as from `averaged`, without those that have an error.
         axes: the columns of the axes, one for each.
         measure: the column that is drawn.
-
     """
     good = [r for r in rows if r.get(measure) is not None]
     if not good or len(axes) not in (1, 2):
@@ -267,9 +250,7 @@ def _heat(rows: Sequence[Row], axes: Sequence[str], measure: str) -> "Chart":
             layers.append(
                 base.mark_text(fontSize=11).encode(
                     text=alt.Text("z:Q", format=",.3~r"),
-                    color=alt.condition(
-                        f"datum.z > {middle}", alt.value("#FFFFFF"), alt.value("#222222")
-                    ),
+                    color=alt.condition(f"datum.z > {middle}", alt.value("#FFFFFF"), alt.value("#222222")),
                 )
             )
         panel = alt.layer(*layers).properties(width=look.WIDTH, height=look.HEIGHT, title=name)

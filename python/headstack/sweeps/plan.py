@@ -42,7 +42,6 @@ class Sweep:
         settings: settings of all points.
         measure: the column that is drawn.
         keep_going: whether points with wrong input become rows with ``error``.
-
     """
 
     base: Mapping[str, Any]
@@ -77,7 +76,6 @@ def seed_list(given: object, first: int | None, where: str = "seeds") -> tuple[i
     Example:
         >>> seed_list(3, 7), seed_list([5, 9], None), seed_list(None, None)
         ((7, 8, 9), (5, 9), (None,))
-
     """
     if given is None:
         return (None,)
@@ -110,7 +108,6 @@ def make(
 
     Raises:
         ConfigError: there are no axes and no seeds, too many runs, or one key on two axes.
-
     """
     own = first_seed if first_seed is not None else _own_seed(base)
     chosen = seed_list(seeds, own)
@@ -146,7 +143,6 @@ def tables(base: Mapping[str, Any]) -> dict[str, Any] | None:
     Raises:
         ConfigError: its file cannot be used.
         ValueError: its text is not TOML, or without a file not JSON.
-
     """
     file, text = base.get("file"), base.get("text")
     if text is not None:
@@ -162,7 +158,6 @@ def read(path: str | Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file cannot be used; the message names file and key.
-
     """
     path = Path(path)
     document = drives.read_toml(path)
@@ -190,9 +185,7 @@ def _arguments(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         # Relative paths start from the folder of the sweep's file.
         base = {"file": str(path), "text": _toml.dumps(given)}
     else:
-        raise ConfigError(
-            "experiment: got none, need the path of an experiment, or its tables as [experiment]"
-        )
+        raise ConfigError("experiment: got none, need the path of an experiment, or its tables as [experiment]")
     axes = document.get("axis", [])
     if not isinstance(axes, list):
         raise ConfigError("axis: got one table, need a list of them: [[axis]]")

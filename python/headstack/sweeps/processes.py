@@ -42,7 +42,6 @@ class _Process:
         Raises:
             _DiedError: the process ended.
             HeadstackError: the function raised it.
-
         """
         if self._child is None:
             self._child = subprocess.Popen(
@@ -56,9 +55,7 @@ class _Process:
                 self._exchange(self._child, *self._first)
         return self._exchange(self._child, function, args)
 
-    def _exchange(
-        self, child: "subprocess.Popen[str]", function: Callable[..., Any], args: Sequence[Any]
-    ) -> Any:
+    def _exchange(self, child: "subprocess.Popen[str]", function: Callable[..., Any], args: Sequence[Any]) -> Any:
         asked = {"call": f"{function.__module__}:{function.__qualname__}", "args": list(args)}
         assert child.stdin is not None
         assert child.stdout is not None
@@ -98,27 +95,19 @@ class _Process:
 class Processes(Executor):
     """A pool of processes; functions are named, arguments and results are what JSON represents."""
 
-    def __init__(
-        self,
-        jobs: int,
-        initializer: Callable[..., Any] | None = None,
-        initargs: Sequence[Any] = (),
-    ) -> None:
+    def __init__(self, jobs: int, initializer: Callable[..., Any] | None = None, initargs: Sequence[Any] = ()) -> None:
         """Prepare the pool; processes start when they are needed.
 
         Args:
             jobs: number of processes.
             initializer: called first in each process, with `initargs`.
             initargs: its arguments.
-
         """
         first = None if initializer is None else (initializer, initargs)
         self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes = [_Process(first) for _ in range(jobs)]
         self._ended = False
-        self._threads = [
-            threading.Thread(target=self._serve, args=(p,), daemon=True) for p in self._processes
-        ]
+        self._threads = [threading.Thread(target=self._serve, args=(p,), daemon=True) for p in self._processes]
         for thread in self._threads:
             thread.start()
 

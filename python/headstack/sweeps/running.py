@@ -39,7 +39,6 @@ def check_jobs(jobs: object) -> None:
 
     Raises:
         ConfigError: it is no whole number, 1 or more.
-
     """
     if jobs is not None:
         whole(jobs, "jobs", 1)
@@ -72,7 +71,6 @@ def carry_out(
     Raises:
         ConfigError: a point cannot be run; the message names it.
         HeadstackError: a run failed.
-
     """
     runs = sweep.runs()
     records: list[dict[str, Any] | None] = [store.get(name) for name in names]
@@ -99,11 +97,7 @@ def carry_out(
 
 
 def _computed(
-    sweep: Sweep,
-    runs: Sequence[tuple[Point, int | None]],
-    missing: Sequence[int],
-    pool: Executor,
-    workers: int,
+    sweep: Sweep, runs: Sequence[tuple[Point, int | None]], missing: Sequence[int], pool: Executor, workers: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the missing records as they are done."""
     base = worker.hash_of(sweep.base)
@@ -146,9 +140,7 @@ def _of_point(error: HeadstackError, point: Point, seed: int | None) -> Headstac
     return named
 
 
-def rows(
-    sweep: Sweep, names: Sequence[str], records: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def rows(sweep: Sweep, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row for each run, system and workload.
 
     Columns are the keys of the axes, the seed, the numbers, and what the run is known by.
@@ -178,9 +170,7 @@ def rows(
 
 
 def _kind(value: Any) -> str:
-    return (
-        "number" if isinstance(value, int | float) and value is not True else type(value).__name__
-    )
+    return "number" if isinstance(value, int | float) and value is not True else type(value).__name__
 
 
 def shown_value(value: Any) -> str:

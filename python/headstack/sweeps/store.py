@@ -156,10 +156,7 @@ class Store:
         with outputs.checked(self.folder, RECORDS):
             if not path.exists():
                 if (self.folder / outputs.RESULTS_FILE).exists():
-                    raise ConfigError(
-                        f"{self.folder}: got a folder with results of headstack run, need another "
-                        "one"
-                    )
+                    raise ConfigError(f"{self.folder}: got a folder with results of headstack run, need another one")
                 return {}
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -185,7 +182,6 @@ class Store:
 
         Raises:
             OSError: there is no room; the line that was begun is not taken for whole later.
-
         """
         text = _text(record)
         try:
@@ -208,7 +204,6 @@ class Store:
 
         Raises:
             OSError: they cannot be written.
-
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -247,7 +242,6 @@ def opened(folder: Path, base: Mapping[str, Any]) -> Iterator[Store]:
     Raises:
         ConfigError: another sweep writes to it, it has other results, or its files were changed.
         OSError: it cannot be written to.
-
     """
     store = Store(folder, base)
     try:

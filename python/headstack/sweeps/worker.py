@@ -39,7 +39,6 @@ def prepare(base: Mapping[str, Any]) -> str:
 
     Args:
         base: ``file``, ``text``, ``places`` and ``sources_anywhere``, as the core takes them.
-
     """
     key = hash_of(base)
     _bases[key] = base
@@ -66,47 +65,34 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
 
     Raises:
         HeadstackError: the run failed.
-
     """
     try:
-        document = prepared(base, overrides)
+        found = document(base, overrides)
     except (ConfigError, TraceError) as e:
         if not keep_going:
             raise
         return {"rows": [{}], "inputs": [], "warnings": [], "error": str(e)}
     # What a list in a system has is in no row: the drives, the curves, the description.
-    rows = [{k: v for k, v in flat(s).items() if k != "partial"} for s in document["systems"]]
-    warnings = list(dict.fromkeys(w["name"] for w in document.get("warnings") or ()))
-    return {
-        "rows": rows,
-        "inputs": [_input(i) for i in document.get("inputs") or ()],
-        "warnings": warnings,
-        "error": None,
-    }
+    rows = [{k: v for k, v in flat(s).items() if k != "partial"} for s in found["systems"]]
+    warnings = list(dict.fromkeys(w["name"] for w in found.get("warnings") or ()))
+    return {"rows": rows, "inputs": [_input(i) for i in found.get("inputs") or ()], "warnings": warnings, "error": None}
 
 
-def prepared(base: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result document of a run of what was prepared.
+def document(base: str | Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None) -> dict[str, Any]:
+    """Return the result document of a run.
 
     Args:
-        base: its hash.
+        base: what was prepared, or its hash.
         overrides: replaces parts of the experiment.
+        log: a folder for its requests.
 
     Raises:
         HeadstackError: the run failed.
-
     """
-    return _document(_bases[base], overrides)
-
-
-def _document(
-    base: Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None
-) -> dict[str, Any]:
-    """Return the result document of a run; with `log` its requests are written to that folder."""
-    document = _bridge.run(base, overrides, 1, log, log is not None)
-    if document.get("partial"):
+    found = _bridge.run(_bases[base] if isinstance(base, str) else base, overrides, 1, log, log is not None)
+    if found.get("partial"):
         raise HeadstackError("sweep: got an interrupted run, need it whole")
-    return document
+    return found
 
 
 def _input(given: Mapping[str, Any]) -> list[Any]:

@@ -64,7 +64,6 @@ def record(
     Raises:
         ConfigError: the experiment cannot be used, or the run has no such window.
         TraceError: its trace cannot be read.
-
     """
     given = source.of(run, base)
     chosen = given.systems(systems, MOST_DRIVES)
@@ -97,20 +96,13 @@ def _check_end(begin: int, end: float) -> None:
     """Refuse a window after the end of a run."""
     if end <= begin:
         raise ConfigError(
-            f"at: got {begin / 1e9:g} s, need a time before the last request has completed, at "
-            f"{end / 1e9:.6g} s"
+            f"at: got {begin / 1e9:g} s, need a time before the last request has completed, at {end / 1e9:.6g} s"
         )
 
 
 def _ns(given: str | float, key: str) -> int:
     """Return a time in nanoseconds."""
-    if isinstance(given, str):
-        try:
-            seconds = float(_bridge.call("quantity", "time", given))
-        except ConfigError as e:
-            raise ConfigError(f"{key}: {e}") from None
-    else:
-        seconds = float(given)
+    seconds = _bridge.quantity("time", given, key) if isinstance(given, str) else float(given)
     if not 0 <= seconds < 2**62 / 1e9:
         raise ConfigError(f"{key}: got {given}, need a time of 0 s or more, at most 146 years")
     return round(seconds * 1e9)
@@ -126,9 +118,7 @@ def _colours() -> str:
     return f":root{{{light}}}@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}"
 
 
-def to_html(
-    records: Sequence[Mapping[str, Any]], *, title: str = "", drive: int | None = None
-) -> str:
+def to_html(records: Sequence[Mapping[str, Any]], *, title: str = "", drive: int | None = None) -> str:
     """Return the page of recorded windows; all of them must be of the same time.
 
     Args:
@@ -138,15 +128,10 @@ def to_html(
 
     Raises:
         ConfigError: a system has no such drive.
-
     """
     shown = [scene.of(record, drive) for record in records]
     first = records[0]
-    data = {
-        "from_ns": first["from_ns"],
-        "length_ns": first["until_ns"] - first["from_ns"],
-        "drives": shown,
-    }
+    data = {"from_ns": first["from_ns"], "length_ns": first["until_ns"] - first["from_ns"], "drives": shown}
     from headstack import report
 
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -178,7 +163,6 @@ def write(
     Raises:
         ConfigError: a system has no such drive.
         OSError: the page cannot be written.
-
     """
     page = to_html(records, title=title, drive=drive)
     with whole_file(Path(path)) as part:

@@ -24,7 +24,6 @@ def of(record: Mapping[str, Any], number: int | None = None) -> dict[str, Any]:
 
     Raises:
         ConfigError: there is no such drive.
-
     """
     drives = record["drives"]
     if number is None:
@@ -40,26 +39,18 @@ def of(record: Mapping[str, Any], number: int | None = None) -> dict[str, Any]:
         "moves_writes": drive["moves_writes"],
         "radii": [OUTER_MM / PLATTER_MM, INNER_MM / PLATTER_MM],
         "units": drive["units"],
-        "rotations": [
-            [r["unit"], r["from_ns"] - begin, r["period_ns"], r["angle"]]
-            for r in drive["rotations"]
-        ],
+        "rotations": [[r["unit"], r["from_ns"] - begin, r["period_ns"], r["angle"]] for r in drive["rotations"]],
         "arms": [
             {"unit": arm["unit"], "sets": [[s["angle"], s["offset"]] for s in arm["head_sets"]]}
             for arm in drive["arms"]
         ],
-        "phases": [
-            _phases(arm, phases, begin)
-            for arm, phases in zip(drive["arms"], drive["phases"], strict=True)
-        ],
+        "phases": [_phases(arm, phases, begin) for arm, phases in zip(drive["arms"], drive["phases"], strict=True)],
         "commands": [_command(c, begin) for c in drive["commands"]],
         "samples": {**drive["samples"], "from_ns": drive["samples"]["from_ns"] - begin},
     }
 
 
-def _phases(
-    arm: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], begin: int
-) -> list[dict[str, Any]]:
+def _phases(arm: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], begin: int) -> list[dict[str, Any]]:
     """Return the phases of an assembly, each with the position of the arm at its start and end.
 
     The position is the track of the assembly's first head set.

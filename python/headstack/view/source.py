@@ -28,7 +28,6 @@ class Source:
         names: names of its systems and of its workloads.
         document: the result document, if there is one.
         places: actual paths of traces.
-
     """
 
     file: str | None
@@ -92,7 +91,6 @@ def of(run: "Result | str | os.PathLike[str]", base: str | os.PathLike[str] | No
 
     Raises:
         ConfigError: there is none, or a result's traces cannot be found.
-
     """
     import headstack
 
@@ -116,10 +114,7 @@ def _names(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     def of(key: str) -> list[str]:
         listed = document.get(key, document.get(f"{key}s")) or []
         tables = listed if isinstance(listed, list) else [listed]
-        return [
-            str(t.get("name") or i) if isinstance(t, Mapping) else str(i)
-            for i, t in enumerate(tables)
-        ]
+        return [str(t.get("name") or i) if isinstance(t, Mapping) else str(i) for i, t in enumerate(tables)]
 
     return of("system"), of("workload")
 
@@ -128,9 +123,7 @@ def _of_result(result: "Result", base: str | os.PathLike[str] | None) -> Source:
     document = result.document
     experiment = document.get("experiment")
     if not isinstance(experiment, Mapping):
-        raise ConfigError(
-            "experiment: got results without one, need results of this version, or an experiment"
-        )
+        raise ConfigError("experiment: got results without one, need results of this version, or an experiment")
     wanted = [i for i in document.get("inputs") or () if i.get("path")]
     folder = Path(base) if base is not None else _base(result.out, wanted)
     for one in wanted:
@@ -150,8 +143,7 @@ def _base(out: Path | None, wanted: Sequence[Mapping[str, Any]]) -> Path:
             return folder
     missing = str(wanted[0]["path"])
     raise ConfigError(
-        f"{missing}: got no such file, need it as the run read it; name the folder of its "
-        "experiment with --base"
+        f"{missing}: got no such file, need it as the run read it; name the folder of its experiment with --base"
     )
 
 

@@ -31,15 +31,11 @@ def exhaustive(asked, records):
         search.counts(asked, found)
         kinds = space.kinds(design, asked.depths, asked.schedulers, asked.caches, asked.chunks)
         systems = [(k, n) for k in kinds for n in found.counts]
-        records_of = every.rows(
-            [search.Ask(k, n, None, s) for k, n in systems for s in asked.seeds]
-        )
+        records_of = every.rows([search.Ask(k, n, None, s) for k, n in systems for s in asked.seeds])
         for i, (kind, count) in enumerate(systems):
             own = records_of[i * len(asked.seeds) : (i + 1) * len(asked.seeds)]
             tried = every._tried(kind, count, own)
-            if tried.meets and (
-                best is None or answers.rank(asked, tried) < answers.rank(asked, best)
-            ):
+            if tried.meets and (best is None or answers.rank(asked, tried) < answers.rank(asked, best)):
                 best = tried
     every.close()
     return best, every.n_simulated
@@ -108,8 +104,8 @@ def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
     if not trace.exists():
         pytest.skip(f"{trace.name} is absent")
     _, answer, best, share = compared(
-        trace, goal, settings=settings, names=["exos-x18"], survives=1, most=9,
-        chunks=("64 KiB", "512 KiB"), objective="drives",
+        trace, goal, set=settings, drives=["exos-x18"], survives=1, most=9,
+        chunks=("64 KiB", "512 KiB"), minimise="drives",
     )  # fmt: skip
     print(name, share, best.kind, best.count, answer.best.kind, answer.best.count)
     assert (answer.best.kind.design, answer.best.count) == (best.kind.design, best.count)
@@ -121,7 +117,7 @@ def test_it_finds_odd_mirrors_and_the_chunk(name, goal):
 
 def test_it_finds_the_optimum_of_a_small_space():
     asked, answer, best, share = compared(
-        TRACE, "p99=30ms", settings={"workload.count": 6000}, names=["exos-x18", "exos-2x18-sas"],
+        TRACE, "p99=30ms", set={"workload.count": 6000}, drives=["exos-x18", "exos-2x18-sas"],
         organisations=["raid0", "raid10"], chunks=("64 KiB", "512 KiB"), caches=("write-through",),
         most=10,
     )  # fmt: skip
@@ -192,10 +188,8 @@ def test_stated_intervals_of_simulated_systems_hold():
             document = {"workload": {"synthetic": {**load, "n_requests": n}}, "system": [system]}
             return {"file": None, "text": json.dumps(document)}
 
-        found = confidence.Interval(
-            *confidence.measured(base(20_000), {"seed": 2 * i + 1}, 0.99, None)
-        )
-        long = worker._document(base(500_000), {"seed": 2 * i + 2})
+        found = confidence.Interval(*confidence.measured(base(20_000), {"seed": 2 * i + 1}, 0.99, None))
+        long = worker.document(base(500_000), {"seed": 2 * i + 2})
         true = long["systems"][0]["response_time_s"]["p99"]
         held += found.low <= true <= found.high
     print("held", held)
@@ -209,7 +203,7 @@ def test_the_interval_is_of_the_systems_own_quantile():
     }
     base = {"file": None, "text": json.dumps(document)}
     found = confidence.Interval(*confidence.measured(base, {"seed": 3}, 0.99, None))
-    (system,) = worker._document(base, {"seed": 3})["systems"]
+    (system,) = worker.document(base, {"seed": 3})["systems"]
     assert found.value == pytest.approx(system["response_time_s"]["p99"], rel=1e-6)
     reads = confidence.Interval(*confidence.measured(base, {"seed": 3}, 0.9, "read"))
     assert reads.value == pytest.approx(system["operations"]["read"]["response_time_s"]["p90"])
@@ -225,8 +219,8 @@ def test_what_is_dominated():
 
 def asked_of(**more):
     given = {
-        "names": ["exos-x18"], "organisations": ["raid0"], "most": 12,
-        "settings": {"workload.count": 3000}, **more,
+        "drives": ["exos-x18"], "organisations": ["raid0"], "most": 12,
+        "set": {"workload.count": 3000}, **more,
     }  # fmt: skip
     return question.make(str(TRACE), more.pop("goal", "p99=30ms"), **given)
 
@@ -258,8 +252,7 @@ def test_capacity_power_and_budget_bound_without_a_run():
 def test_a_mirror_writes_twice_and_parity_four_times():
     load = asked_of().load
     busy = {
-        o: space.Design("exos-x18", None, o).utilisation(replace(load, read_ratio=0.0), 4)
-        for o in space.ORGANISATIONS
+        o: space.Design("exos-x18", None, o).utilisation(replace(load, read_ratio=0.0), 4) for o in space.ORGANISATIONS
     }
     assert busy["raid10"] == pytest.approx(2 * busy["raid0"])
     assert busy["raid5"] == pytest.approx(4 * busy["raid0"])
@@ -285,9 +278,7 @@ def test_a_wide_raid5_is_groups_and_the_chunk_is_that_of_run():
     for organisation in space.ORGANISATIONS:
         (kind,) = space.kinds(replace(design, organisation=organisation), [None], [None], [None])
         bare = {**kind.system(5), "organisation": organisation}
-        run = headstack.run(
-            workload=load, systems=[kind.system(5), {**bare, "name": "bare"}], log_requests=False
-        )
+        run = headstack.run(workload=load, systems=[kind.system(5), {**bare, "name": "bare"}], log_requests=False)
         assert run["candidate"].response_time_s == run["bare"].response_time_s
 
 

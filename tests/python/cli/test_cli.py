@@ -258,13 +258,7 @@ def test_validation_of_real_drives():
     assert done.returncode == 0, done.stderr
     found = {d["name"]: d["demerit_s"] * 1e3 for d in json.loads(done.stdout)["drives"]}
     # Published with DiskSim 4.0 (valid/), milliseconds; 0.02 for the two ways to compute it.
-    published = {
-        "barracuda": 0.349,
-        "cheetah9LP": 0.107,
-        "ibm18es": 0.135,
-        "atlas10k": 0.268,
-        "hp_c2247a": 0.090,
-    }
+    published = {"barracuda": 0.349, "cheetah9LP": 0.107, "ibm18es": 0.135, "atlas10k": 0.268, "hp_c2247a": 0.090}
     assert found == pytest.approx(published, abs=0.02)
 
 

@@ -43,16 +43,12 @@ def offered(shell: str, script: str, line: str) -> set[str]:
     else:
         script += f"\ncomplete -C {shlex.quote(line)}\n"
     command = [shell, "--norc" if shell == "bash" else "--no-config"]
-    done = subprocess.run(
-        command, input=script, capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    done = subprocess.run(command, input=script, capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stderr == ""
     return {row.partition("\t")[0] for row in done.stdout.splitlines()}
 
 
-@pytest.mark.parametrize(
-    "shell", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("bash", "fish")]
-)
+@pytest.mark.parametrize("shell", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("bash", "fish")])
 def test_shells_offer_commands_options_and_names(shell):
     script = completion.script(shell)
     for line, want in OFFERS:

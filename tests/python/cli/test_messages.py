@@ -54,9 +54,7 @@ def test_an_error_inside_the_core_is_one_line(in_thread):
         f"cli._run = lambda _: _core.panics({in_thread}); sys.exit(cli.main([]))"
     )
     bare = {k: v for k, v in os.environ.items() if k != "RUST_BACKTRACE"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=bare, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=bare, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert FORM.fullmatch(done.stderr.removesuffix("\n")), done.stderr
     assert "got an internal error at crates/py/src/panics.rs" in done.stderr
@@ -122,13 +120,7 @@ def test_any_text_names_a_system(tmp_path):
 
 def test_sizes_may_be_in_fios_notation(tmp_path):
     def sizes(size: str) -> object:
-        given = {
-            "n_requests": 50,
-            "rate": "50/s",
-            "size": size,
-            "footprint": "1g",
-            "rounding": "up",
-        }
+        given = {"n_requests": 50, "rate": "50/s", "size": size, "footprint": "1g", "rounding": "up"}
         systems = [{"drive": "barracuda-es-750"}]
         result = headstack.run(workload={"synthetic": given}, systems=systems)
         return set(result.requests["blocks"])
@@ -247,9 +239,7 @@ def test_a_damaged_parquet_file_is_said_in_one_line(tmp_path):
 
 
 def _told_of(trace: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", _INFO, trace], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", _INFO, trace], capture_output=True, text=True, check=False)
     assert done.stderr == "", done.stderr
     return done.stdout.strip()
 

@@ -119,17 +119,7 @@ def named(said):
 
 
 #: What the expressions of the table may use.
-MODULES = (
-    active_level,
-    capping,
-    datasheet,
-    depopulation,
-    designs,
-    drives,
-    formulas,
-    goal,
-    headstack,
-)
+MODULES = (active_level, capping, datasheet, depopulation, designs, drives, formulas, goal, headstack)
 MODULES += (resolved, sets, streaming, studies, sweep_fit, view, io, datetime, fractions)
 NAMES = {
     **{m.__name__.rpartition(".")[2]: m for m in MODULES},

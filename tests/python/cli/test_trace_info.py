@@ -141,14 +141,8 @@ def aligned(n, step_us=1000):
         ([(i // 4 * 1_000_000, 0, 0, 8, "R") for i in range(20)], "times are whole seconds"),
         ([(7, 0, 0, 8, "R")] * 20, "all requests have one time"),
         ([(i // 10 * 7, 0, 0, 8, "R") for i in range(20)], "requests have two times only"),
-        (
-            [(i, 0, 63 + 8 * i, 8, "W") for i in range(20)],
-            "100.0 % of reads and writes, 100.0 % of writes, do not",
-        ),
-        (
-            [(i, 0, 63 + 8 * i, 8, "R") for i in range(20)],
-            "100.0 % of reads and writes, 0.0 % of writes, do not",
-        ),
+        ([(i, 0, 63 + 8 * i, 8, "W") for i in range(20)], "100.0 % of reads and writes, 100.0 % of writes, do not"),
+        ([(i, 0, 63 + 8 * i, 8, "R") for i in range(20)], "100.0 % of reads and writes, 0.0 % of writes, do not"),
         ([*aligned(20), (20_000, 0, 0, 0, "R")], "1 reads and writes of no bytes left out"),
     ],
 )
@@ -196,9 +190,7 @@ def test_fio_waits_that_are_pauses_are_told(tmp_path, info):
 def test_figures_of_two_traces_share_a_folder(tmp_path, shown):
     out = tmp_path / "out"
     for name in ("one", "two"):
-        trace = csv(
-            tmp_path / f"{name}.csv", [(i, i % 3, 8 * i, 8, "RW"[i % 2]) for i in range(50)]
-        )
+        trace = csv(tmp_path / f"{name}.csv", [(i, i % 3, 8 * i, 8, "RW"[i % 2]) for i in range(50)])
         before = {f: f.read_bytes() for f in out.glob("[!.]*")}
         shown(trace, "--plot", out)
         assert all(f.read_bytes() == held for f, held in before.items())

@@ -39,17 +39,13 @@ def commands() -> list[str]:
     lines = []
     for page in (p for p in PAGES if p.stem not in SERVERS):
         text = page.read_text("utf-8")
-        lines += [
-            line for kind, t in BLOCK.findall(text) if kind == "sh" for line in t.splitlines()
-        ]
+        lines += [line for kind, t in BLOCK.findall(text) if kind == "sh" for line in t.splitlines()]
         lines += re.findall(r"`(headstack [^`]+)`", text)
     words = [shlex.split(line, comments=True) for line in lines]
     told = (
         shlex.join(w[1:])
         for w in words
-        if w[:1] == ["headstack"]
-        and w[1] not in ("reproduce", "emulate")
-        and not any(p.isupper() for p in w)
+        if w[:1] == ["headstack"] and w[1] not in ("reproduce", "emulate") and not any(p.isupper() for p in w)
     )
     # Earlier results are not replaced, so what several pages say is run once; and what another
     # line says with more options is run there.
@@ -86,9 +82,7 @@ def test_commands_end_well(place, capsys, blank_figures):
 def test_readme_is_short_and_prints_its_answer():
     page = (ROOT / "README.md").read_text("utf-8")
     assert len(page.split()) <= 900
-    line, shown = re.search(
-        r"```sh\n(headstack run [^\n]*)\n```\n\n```text\n(.*?)```", page, re.S
-    ).groups()
+    line, shown = re.search(r"```sh\n(headstack run [^\n]*)\n```\n\n```text\n(.*?)```", page, re.S).groups()
     done = command(*shlex.split(line, comments=True)[1:])
     assert done.stdout.startswith(shown)
 

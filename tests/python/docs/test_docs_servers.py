@@ -23,7 +23,7 @@ import needs
 import pytest
 from conftest import ROOT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 NAMES = ("emulation", "capd", "database-on-a-drive")
 BLOCK = re.compile(r"^```(\w+)(?: (\w+)=(\S+))?\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
@@ -38,10 +38,7 @@ ELSEWHERE = {
     "fusermount3 -u DIR": ("tests/python/live/test_emulate_process.py", "fusermount3 -u {control}"),
     "make test": (".ci/run", "\nmake test\n"),
     "make test-all": ("Makefile", "\ntest-all: "),
-    "headstack-target --speed 0 --nbd ... --iscsi ...": (
-        "crates/target/tests/it/iscsi/load.rs",
-        '"--speed", "0"',
-    ),
+    "headstack-target --speed 0 --nbd ... --iscsi ...": ("crates/target/tests/it/iscsi/load.rs", '"--speed", "0"'),
     "ulimit -Hn": ("crates/target/tests/it/iscsi/load.rs", "ulimit -Hn"),
     "mkfs.btrfs -O zoned": ("tests/python/live/test_guest_scsi.py", "mkfs.btrfs -O zoned"),
     "mdadm --failfast": ("benches/error_handling.py", "mdadm --create"),

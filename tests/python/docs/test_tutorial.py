@@ -35,9 +35,7 @@ def test_the_tutorial_can_be_followed(tmp_path, monkeypatch, capsys, blank_figur
     assert list((tmp_path / "out" / "look").glob("*.png"))
 
 
-@pytest.mark.parametrize(
-    "name", ["first-look", pytest.param("which-drive", marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("name", ["first-look", pytest.param("which-drive", marks=pytest.mark.thorough)])
 def test_notebooks_run(name, monkeypatch):
     """Each cell runs in a kernel of its own; what the cells show is there."""
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

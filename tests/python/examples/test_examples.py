@@ -27,8 +27,5 @@ def test_an_example_prints_a_table_and_draws(name, tmp_path):
 def test_a_full_media_cache_is_slow(tmp_path):
     shown = printed("shingled", tmp_path, "--caches", "16 MiB", "--minutes", 1)
     names = ("conventional", "media cache of 16 MiB")
-    steady, slow = (
-        float(next(line for line in shown.splitlines() if name in line).split()[-3])
-        for name in names
-    )
+    steady, slow = (float(next(line for line in shown.splitlines() if name in line).split()[-3]) for name in names)
     assert 0 < slow < steady / 10

@@ -12,11 +12,7 @@ def example():
 def array(example, kind, count, p99s, low=100.0, high=120.0, drive="barracuda-es-750"):
     """Return an array with these p99 (ms, one per seed) and dollars."""
     results = [
-        {
-            "response_time_s": {"p99": p99 / 1e3},
-            "power_w": {"mean": 10.0},
-            "cost_usd": {"low": low, "high": high},
-        }
+        {"response_time_s": {"p99": p99 / 1e3}, "power_w": {"mean": 10.0}, "cost_usd": {"low": low, "high": high}}
         for p99 in p99s
     ]
     return example.Array(kind, drive, count, results)

@@ -161,7 +161,6 @@ class Fault:
         name: the function of the shell.
         on: what its number is: ``drive``, ``group`` or nothing.
         lasts: whether it must be ended.
-
     """
 
     name: str
@@ -190,9 +189,7 @@ def rounds(seed: int, faults: int, each: int = 8) -> Iterator[tuple[str, int]]:
     rng = random.Random(seed)
     done = number = 0
     while done < faults:
-        text = (
-            f"cap 0 {rng.choice((15, 16, 18))}; cap 1 {rng.choice((15, 16, 18))}\nbegin; sleep 2\n"
-        )
+        text = f"cap 0 {rng.choice((15, 16, 18))}; cap 1 {rng.choice((15, 16, 18))}\nbegin; sleep 2\n"
         lasting: dict[str, str] = {}
         for _ in range(each):
             fault = rng.choice(FAULTS)
@@ -214,9 +211,7 @@ def rounds(seed: int, faults: int, each: int = 8) -> Iterator[tuple[str, int]]:
         text += "sleep 3; end\n"
         for drive in range(DRIVES):
             text += f'must "$(settings {drive})" "{BEFORE}" "round {number}, drive {drive}"\n'
-        text += (
-            f'must "$(cat /run/capd/originals.json 2>/dev/null | wc -c)" 0 "round {number}, kept"\n'
-        )
+        text += f'must "$(cat /run/capd/originals.json 2>/dev/null | wc -c)" 0 "round {number}, kept"\n'
         yield text + f"echo {number} >> rounds\n", each
         number += 1
         done += each

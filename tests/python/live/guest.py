@@ -118,7 +118,6 @@ class Kernel:
     Attributes:
         image: the file that QEMU starts.
         modules: the folder of its modules.
-
     """
 
     image: Path
@@ -196,17 +195,11 @@ def _download(to: Path, which: str) -> str | None:
         packages = list(folder.glob("*.deb"))
         if got is None or len(packages) != 1:
             return f"no kernel: {found[1]} could not be downloaded"
-        packed = subprocess.run(
-            ["dpkg-deb", "--fsys-tarfile", packages[0]], capture_output=True, check=True
-        )
+        packed = subprocess.run(["dpkg-deb", "--fsys-tarfile", packages[0]], capture_output=True, check=True)
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as tar:
             # Since Debian 13 modules are in /usr/lib.
             wanted = ("./boot/vmlinuz-", "./lib/modules/", "./usr/lib/modules/")
-            tar.extractall(
-                folder / "kernel",
-                [m for m in tar.getmembers() if m.name.startswith(wanted)],
-                filter="data",
-            )
+            tar.extractall(folder / "kernel", [m for m in tar.getmembers() if m.name.startswith(wanted)], filter="data")
         if (folder / "kernel/usr/lib").is_dir():
             (folder / "kernel/usr/lib").rename(folder / "kernel/lib")
         (folder / "kernel").rename(to)
@@ -368,7 +361,6 @@ def run(
 
     Returns:
         The files that the script left in /out, by name.
-
     """
     found = _kernel_or_reason(kernel)
     assert isinstance(found, Kernel), found
@@ -412,12 +404,7 @@ def run(
             device = f"ide-hd,drive=d{n},bus=ide.{n},rotation_rate=7200"
             command += ["-blockdev", disk, "-device", device]
         done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
         )
         assert done.returncode == 0, done.stderr + done.stdout
         with tarfile.open(out) as tar:

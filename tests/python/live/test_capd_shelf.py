@@ -1,6 +1,5 @@
 """Sixteen emulated drives in real time under `headstack-capd`, and the same in the simulation."""
 
-import sys
 from collections.abc import Sequence
 from math import log2
 
@@ -8,11 +7,7 @@ import capd_shelf
 import pytest
 from capd_shelf import Step
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.thorough,
-    pytest.mark.needs("fio:nbd", "fuse", "headstack-capd"),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("fio:nbd", "fuse", "headstack-capd", "linux")]
 
 #: Of the caps of Figure 10 of PCAP the 2nd, 4th, 6th and last, before a supply of 83 %.
 CAPS = tuple(0.83 * cap for cap in (190, 170, 150, 205))

@@ -5,7 +5,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,7 +14,7 @@ from conftest import HEADSTACK, ROOT, THOROUGH, command
 
 import headstack
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 READ, WRITE, FLUSH = 0, 1, 3
 
@@ -161,8 +160,6 @@ def test_an_installation_for_simulations_says_how_to_get_more(monkeypatch, args)
     done = command(args[0], target, *args[1:])
     need = f"need one with servers and probes; run make live in {ROOT}"
     assert done.returncode == 1
-    assert done.stderr.split() == (
-        f"{args[0]}: got an installation for simulations alone, {need}".split()
-    )
+    assert done.stderr.split() == (f"{args[0]}: got an installation for simulations alone, {need}".split())
     # It is a target of the file there.
     assert "\nlive: " in (ROOT / "Makefile").read_text("utf-8")

@@ -15,7 +15,7 @@ from test_emulate import Client, path_of, started
 
 import headstack
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 PAGE = (ROOT / "docs/guide/emulation.md").read_text("utf-8")
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -125,8 +125,7 @@ def test_the_folder_of_a_killed_server_says_how_it_is_unmounted(tmp_path):
 
 @pytest.mark.needs("root", "ip")
 @pytest.mark.parametrize(
-    ("more", "said"),
-    [((), "nbd://[::1]:10809"), (("--iscsi",), "iscsi://[::1]:3260/iqn.2026-11.org")],
+    ("more", "said"), [((), "nbd://[::1]:10809"), (("--iscsi",), "iscsi://[::1]:3260/iqn.2026-11.org")]
 )
 def test_default_addresses_of_a_host_with_ipv6_alone(more, said):
     alone = "ip link set lo up; ip address del 127.0.0.1/8 dev lo; "

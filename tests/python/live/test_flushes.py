@@ -18,15 +18,9 @@ MEASURED = {1: (74.2, 12.2, 891 / 891), 4: (89.4, 43.4, 538 / 1076), 16: (131.2,
 def test_threads_share_flushes_as_in_linux(threads):
     queue = {"name": "host-queue", "nr_requests": 256, "depth": 128, "sync_writes": True}
     requests = {"reads": 0.0, "size": "4 KiB", "sequential": 0.0, "local": 0.0}
-    job = {
-        "threads": threads,
-        "duration": "12 s",
-        "flush_every": 1,
-        "requests": {**requests, "footprint": "18000 GB"},
-    }
+    job = {"threads": threads, "duration": "12 s", "flush_every": 1, "requests": {**requests, "footprint": "18000 GB"}}
     result = headstack.run(
-        workload={"jobs": [job]},
-        systems={"drive": "exos-x18", "layers": [{**queue, "completion_time": "1.1 ms"}]},
+        workload={"jobs": [job]}, systems={"drive": "exos-x18", "layers": [{**queue, "completion_time": "1.1 ms"}]}
     )
     log = result.requests
     flushes = log[log["op"] == "flush"]

@@ -2,7 +2,6 @@
 
 import itertools
 import operator
-import sys
 from collections.abc import Sequence
 
 import block_layer
@@ -13,10 +12,7 @@ from block_layer import Case, Request
 
 import headstack
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.needs("guest"),
-]
+pytestmark = [pytest.mark.needs("guest", "linux")]
 
 
 def most_at_once(requests: Sequence[Request]) -> int:
@@ -103,9 +99,7 @@ def test_the_simulated_host_queue_agrees_with_the_kernel():
 def test_the_queue_is_changed_while_it_runs():
     windows = block_layer.measure_changes()
     assert [most_at_once(window) for window in windows] == [8, 2, 2]
-    seen = [
-        len(window) / (b - a) for window, (a, b) in zip(windows, block_layer.WINDOWS, strict=True)
-    ]
+    seen = [len(window) / (b - a) for window, (a, b) in zip(windows, block_layer.WINDOWS, strict=True)]
     ours = block_layer.simulate_changes(1.3e-3)
     print(seen, ours)
     # 500 to 1,000 requests each: two standard deviations of a rate are about 5 %.

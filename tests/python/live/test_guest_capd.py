@@ -3,19 +3,13 @@
 The guest runs the kernel of Debian's backports. Where it, or a tool, is absent, tests are skipped.
 """
 
-import sys
-
 import capd
 import capd_faults
 import live_caps
 import pytest
 from capd import Group
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd"),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", "linux")]
 
 
 def test_a_cap_is_held_as_in_the_simulation():

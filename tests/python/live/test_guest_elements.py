@@ -1,18 +1,13 @@
 """What a stock kernel makes of a drive that removes a head and takes it back, in a guest."""
 
 import re
-import sys
 
 import pytest
 from test_guest_scsi import boot
 
 import headstack
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi"),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
 
 #: The drive file of `conner-cp3100`: 8 surfaces of 776 tracks of 33 sectors of 512 bytes.
 SURFACE = 776 * 33

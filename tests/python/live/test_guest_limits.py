@@ -1,7 +1,6 @@
 """A stock kernel (Linux 6.5 or later) on emulated drives with duration limits."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ from conftest import ROOT
 
 import headstack
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.needs("guest:backports", "qemu:iscsi"),
-]
+pytestmark = [pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
 
 LIMITS = """
 [duration_limits]
@@ -42,11 +38,7 @@ def booted(drive: Path, script: str, programs: tuple[str, ...], **options: Any) 
     """Run a script in a guest whose only disk is this drive; the files that it left."""
     with headstack.emulate(drive, iscsi=True, **options) as disk:
         files = guest.run(
-            [disk.url],
-            HINTED + script,
-            programs=programs,
-            modules=guest.SCSI_MODULES,
-            kernel=guest.BACKPORTS,
+            [disk.url], HINTED + script, programs=programs, modules=guest.SCSI_MODULES, kernel=guest.BACKPORTS
         )
     return {name: data.decode().strip() for name, data in files.items()}
 

@@ -1,6 +1,5 @@
 """Volumes of the real kernel's md on emulated drives, and the simulated volumes beside them."""
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -8,11 +7,7 @@ import md
 import md_in_order
 import pytest
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "mdadm"),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "mdadm", "linux")]
 
 
 @pytest.mark.parametrize("level", md.SIZES)

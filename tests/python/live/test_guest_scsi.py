@@ -5,7 +5,6 @@ The guest runs the kernel of Debian's backports. Where it, or a tool, is absent,
 
 import re
 import struct
-import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,19 +18,11 @@ from test_iscsi import zoned
 
 import headstack
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
-    pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi"),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
 
 
 def boot(
-    urls: Sequence[str],
-    script: str,
-    *programs: str,
-    modules: Sequence[str] = (),
-    files: dict[str, bytes] | None = None,
+    urls: Sequence[str], script: str, *programs: str, modules: Sequence[str] = (), files: dict[str, bytes] | None = None
 ) -> dict[str, str]:
     """Run a script in a guest with these disks; the files that it left."""
     left = guest.run(

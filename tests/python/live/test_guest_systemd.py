@@ -6,7 +6,6 @@ drive that is controlled is an emulated SCSI disk.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import capd
@@ -20,9 +19,8 @@ SYSTEM = Path("lib/systemd/system")
 TOOLS = ("systemd", "systemctl", "curl", "sg_sat_identify", "sg_start")
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
     pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS),
+    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS, "linux"),
 ]
 
 DEBIAN = ROOT / "crates" / "host" / "debian"
@@ -126,10 +124,7 @@ def test_meters_and_the_emergency_action_need_their_drop_ins(tmp_path):
     log = left["log"].decode()
     print(log, left["tried"].decode(), left["said"].decode())
     for meter, watts in WATTS.items():
-        without, with_it = (
-            json.loads(left[f"{meter}.{name}"])["groups"][0]["power_w"]
-            for name in ("nothing", meter)
-        )
+        without, with_it = (json.loads(left[f"{meter}.{name}"])["groups"][0]["power_w"] for name in ("nothing", meter))
         assert (without, with_it) == (None, watts), meter
     assert "ERROR" not in log.rpartition("--pc=2 --mod=1")[2]
     rows = [line.split(",") for line in record.read_text().splitlines()[1:]]

@@ -7,32 +7,21 @@ QEMU; tests of absent ones are skipped.
 import os
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import guest
 import iscsi_peers
 import pytest
-from conftest import ROOT
+from conftest import ROOT, ran
 
 import headstack
 from headstack.errors import ConfigError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
 SMALL = "ibm-18es"
-
-
-def ran(*args: object) -> str:
-    """Run a program that has to succeed; its standard output."""
-    done = subprocess.run(
-        [str(a) for a in args], capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
 
 
 @pytest.mark.parametrize(("family", "tests"), [("SCSI", 215), ("iSCSI", 15)])
@@ -70,9 +59,7 @@ def test_both_front_ends_serve_one_drive(tmp_path):
     image, record = tmp_path / "image", tmp_path / "session.csv"
     socket = tmp_path / "socket"
     image.write_bytes(random.Random(3).randbytes(MIB))
-    with headstack.emulate(
-        "conner-cp3100", iscsi=True, nbd=f"unix:{socket}", speed=0, seed=3, record=record
-    ) as disk:
+    with headstack.emulate("conner-cp3100", iscsi=True, nbd=f"unix:{socket}", speed=0, seed=3, record=record) as disk:
         assert disk.uri.startswith("nbd+unix")
         os.truncate(image, disk.size_bytes)
         ran("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", image, disk.uri)
@@ -80,9 +67,7 @@ def test_both_front_ends_serve_one_drive(tmp_path):
         assert "Images are identical" in said
         assert len(disk.commands()) == 8
     rows = [line.split(",") for line in record.read_text().splitlines()[1:]]
-    result = headstack.run(
-        workload={"trace": str(record)}, systems={"drive": "conner-cp3100", "seed": 3}
-    )
+    result = headstack.run(workload={"trace": str(record)}, systems={"drive": "conner-cp3100", "seed": 3})
     log = result.requests
     times = log["completion_ns"] - log["arrival_ns"]
     assert len(rows) > 40
@@ -94,14 +79,10 @@ def test_a_drive_without_iscsi_has_no_url():
         assert disk.url
 
 
-def booted(
-    drive: str | Path, script: str, programs: Sequence[str] = (), modules: Sequence[str] = ()
-) -> dict[str, str]:
+def booted(drive: str | Path, script: str, programs: Sequence[str] = (), modules: Sequence[str] = ()) -> dict[str, str]:
     """Run a script in a guest whose only disk is this drive; the files that it left."""
     with headstack.emulate(drive, iscsi=True) as disk:
-        files = guest.run(
-            [disk.url], script, programs=programs, modules=(*guest.SCSI_MODULES, *modules)
-        )
+        files = guest.run([disk.url], script, programs=programs, modules=(*guest.SCSI_MODULES, *modules))
     return {name: data.decode().strip() for name, data in files.items()}
 
 

@@ -16,24 +16,15 @@ from pathlib import Path
 
 import needs
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import ROOT, THOROUGH, ran
 
 import headstack
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
 #: Bytes that are copied to a drive and back.
 IMAGE = 8 * MIB * THOROUGH
-
-
-def ran(*args: object, **more: object) -> str:
-    """Run a program that has to succeed; its standard output."""
-    done = subprocess.run(
-        [str(a) for a in args], capture_output=True, text=True, timeout=240, check=False, **more
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
 
 
 def nbdsh(script: str, **names: str) -> str:
@@ -96,9 +87,7 @@ def test_nbdinfo_lists_a_shelf(tmp_path):
         ran("nbdcopy", image, second)
         places = ran("nbdinfo", "--map", second).split()
         empty = ran("nbdinfo", "--map", disk.uri.replace(":///", ":///2")).split()
-    assert [(e["export-name"], e["description"]) for e in listed] == [
-        (str(i), f"shelf, device {i}") for i in range(3)
-    ]
+    assert [(e["export-name"], e["description"]) for e in listed] == [(str(i), f"shelf, device {i}") for i in range(3)]
     # Offset, length, type, name of each extent; memory has pages of 64 KiB.
     assert places == [
         "0", str(3 * MIB), "0", "data",
@@ -205,9 +194,7 @@ SHELL = """
 def test_libnbd_gets_the_answers_of_the_protocol(structured):
     script = textwrap.dedent(SHELL)
     if structured:
-        script = script.replace(
-            "h.connect_uri", 'h.add_meta_context("base:allocation")\nh.connect_uri'
-        )
+        script = script.replace("h.connect_uri", 'h.add_meta_context("base:allocation")\nh.connect_uri')
     else:
         # Without structured replies there are neither chunks nor metadata.
         first = script.index("# In chunks")
@@ -323,13 +310,8 @@ def test_certificates_of_usual_clients(certificates, tmp_path):
             ran("nbdcopy", uri, back)
             assert back.read_bytes() == image.read_bytes()
             # Without encryption, and with a certificate of somebody else's.
-            for wrong in (
-                disk.uri.replace("nbds", "nbd"),
-                f"{disk.uri}{mark}tls-certificates={stranger}",
-            ):
-                done = subprocess.run(
-                    ["nbdinfo", wrong], capture_output=True, timeout=60, check=False
-                )
+            for wrong in (disk.uri.replace("nbds", "nbd"), f"{disk.uri}{mark}tls-certificates={stranger}"):
+                done = subprocess.run(["nbdinfo", wrong], capture_output=True, timeout=60, check=False)
                 assert done.returncode != 0, wrong
 
 

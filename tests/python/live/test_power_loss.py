@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import sys
 from dataclasses import dataclass, field
 from random import Random
 from urllib.parse import unquote
@@ -14,7 +13,7 @@ import headstack
 from headstack.emulation import Emulation
 from headstack.errors import ConfigError, HeadstackError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.needs("linux")
 
 READ, WRITE, FLUSH = 0, 1, 3
 BLOCK = 4096
@@ -92,9 +91,7 @@ class Journal:
 class Model:
     """What must be there: of the key that is written, the old or the new value."""
 
-    values: dict[int, bytes] = field(
-        default_factory=lambda: dict.fromkeys(range(KEYS), bytes(BLOCK))
-    )
+    values: dict[int, bytes] = field(default_factory=lambda: dict.fromkeys(range(KEYS), bytes(BLOCK)))
     under_way: tuple[int, bytes] | None = None
 
     def allows(self, key: int, value: bytes) -> bool:
@@ -152,9 +149,7 @@ def test_by_hand_and_by_time():
         data = Disk(emulation).read(0)
         assert (data.count(2), data.count(1)) == (512 * kept, 512 * lost)
     assert emulation.served["unwritten_sectors"] == {"kept": kept, "lost": lost}
-    with headstack.emulate(
-        "exos-x18", speed=0, power_loss_at=["50 ms"], after_power_loss="continue"
-    ) as emulation:
+    with headstack.emulate("exos-x18", speed=0, power_loss_at=["50 ms"], after_power_loss="continue") as emulation:
         disk, failed = Disk(emulation), 0
         for i in range(20):
             try:

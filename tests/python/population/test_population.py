@@ -305,9 +305,7 @@ def test_the_command_writes_tables_drives_and_figures(tmp_path, capsys):
     assert said["n_drives"] == 12
     heads_ = pd.read_parquet(out / "heads.parquet")
     assert len(heads_) == 12 * 6
-    assert said["classes"] == {
-        str(k): int(v) for k, v in heads_["class"].value_counts().sort_index().items()
-    }
+    assert said["classes"] == {str(k): int(v) for k, v in heads_["class"].value_counts().sort_index().items()}
     table = pd.read_parquet(out / "drives.parquet")
     between = said["between_drives"]
     assert table["quarter_rate_bytes_per_s"].mean() == pytest.approx(between["mean"])

@@ -12,18 +12,7 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import (
-    actuators,
-    buffer,
-    compare,
-    idle,
-    plan,
-    policies,
-    queue,
-    replay,
-    seek,
-    timing,
-)
+from headstack.probe import actuators, buffer, compare, idle, plan, policies, queue, replay, seek, timing
 from headstack.probe.geometry import Geometry
 from headstack.probe.period import wrap
 from headstack.probe.plan import Probed

@@ -192,9 +192,7 @@ def test_an_overloaded_system_does_not_flatten_the_others(document, two):
     slowest_ms = document["systems"][-1]["response_time_cdf"][-1][0] * 1e3
     assert axes["tail"] == [domain(fine["tail"]["layer"][0], "x")[0], slowest_ms]
     assert "Beyond the axis" not in spec["tail"]["description"]
-    assert domain(spec["components"]["layer"][0], "x") == domain(
-        fine["components"]["layer"][0], "x"
-    )
+    assert domain(spec["components"]["layer"][0], "x") == domain(fine["components"]["layer"][0], "x")
     # Its own numbers are still shown.
     mean = sum(document["systems"][-1]["components_s"].values()) * 1e3
     assert f"{mean:,.0f} ms, beyond the axis" in json.dumps(spec["components"], ensure_ascii=False)
@@ -229,9 +227,7 @@ def test_lines_bear_their_names(document, two):
         # A name is on its line: at the height of one of its points, or between two.
         for row in placed:
             (system,) = [s for s in document["systems"] if s["name"] == row["system"]]
-            points = (distributions.tail_points if name == "tail" else distributions.cdf_points)(
-                system
-            )
+            points = (distributions.tail_points if name == "tail" else distributions.cdf_points)(system)
             before = points[points[:, 0] <= row["x"]]
             assert len(before)
             assert row["x"] in points[:, 0]
@@ -322,9 +318,7 @@ def test_the_cache_policy_is_said_in_words(cache, said):
 def whole(tmp_path_factory):
     """A run of two systems on a trace, with its page: experiment, drives, hashes."""
     folder = tmp_path_factory.mktemp("whole")
-    lines = [
-        f"0,{i * 7919 % 90_000 * 8},4096,{'RW'[i % 3 == 0]},{i * 0.02:.2f}" for i in range(300)
-    ]
+    lines = [f"0,{i * 7919 % 90_000 * 8},4096,{'RW'[i % 3 == 0]},{i * 0.02:.2f}" for i in range(300)]
     (folder / "t.spc").write_text("\n".join(lines) + "\n")
     (folder / "x.toml").write_text(
         """
@@ -402,10 +396,7 @@ def test_operations_are_apart(whole):
     assert apart["read"]["n_requests"] == 200
     assert apart["write"]["n_requests"] == 100
     columns, rows = table.operations(result.document)
-    assert [(r[0], r[1], r[2]) for r in rows[:2]] == [
-        ("as shipped", "read", "200"),
-        ("as shipped", "write", "100"),
-    ]
+    assert [(r[0], r[1], r[2]) for r in rows[:2]] == [("as shipped", "read", "200"), ("as shipped", "write", "100")]
     assert "p99.99 ms" in [c.title for c in columns]
     for row in rows:
         assert all(cell in page.text for cell in row)
@@ -444,11 +435,7 @@ def test_words_are_explained_where_they_stand_and_in_a_list(document):
     # A word that the page does not use is left out.
     assert "<dt>cap</dt>" not in words
     # All headings of tables of results are known.
-    unknown = [
-        c.title
-        for c in (*table.COLUMNS, *table.OPERATION_COLUMNS)
-        if not glossary.about(c.title, c.about)
-    ]
+    unknown = [c.title for c in (*table.COLUMNS, *table.OPERATION_COLUMNS) if not glossary.about(c.title, c.about)]
     assert unknown == ["seen"]
 
 
@@ -462,9 +449,7 @@ def test_the_cap_is_drawn_over_the_power_and_in_the_legend(document):
     drawn = [(r["x"], r["y"]) for r in rows if r.get("limit") == "cap"]
     assert drawn == [(1, 12), (3, 12), (4, 9), (5, 9), (6, 14), (7, 14)]
     (legend,) = [
-        layer["encoding"]["strokeDash"]
-        for layer in spec["spec"]["layer"]
-        if "strokeDash" in layer["encoding"]
+        layer["encoding"]["strokeDash"] for layer in spec["spec"]["layer"] if "strokeDash" in layer["encoding"]
     ]
     assert legend["scale"]["domain"] == ["cap"]
     assert legend["legend"]["orient"] == "top"

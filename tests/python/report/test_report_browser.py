@@ -41,8 +41,7 @@ def complete():
     }
     names = ["constructor", "__proto__", "</pre><script>alert(1)</script>", "two\u2028lines & more"]
     document["systems"] = [
-        {**copy.deepcopy(first), "name": name, "operations": apart, "drive": [drive]}
-        for name in names
+        {**copy.deepcopy(first), "name": name, "operations": apart, "drive": [drive]} for name in names
     ]
     systems = [{"name": n, "drive": "made-up", "scheduler": "fcfs", "count": 1} for n in names]
     document["experiment"] = {
@@ -90,8 +89,7 @@ def test_everything_is_drawn_without_errors_or_network(chromium, page, told):
     names = figures(told)
     assert set(names) == set(plots.RESULT_FIGURES)
     drawn = chromium.run(
-        "[...document.querySelectorAll('.drawing')].filter((d) => d.querySelector('svg'))"
-        ".map((d) => d.id)"
+        "[...document.querySelectorAll('.drawing')].filter((d) => d.querySelector('svg')).map((d) => d.id)"
     )
     assert set(drawn) == set(names)
     text = chromium.run("document.querySelector('#response-time').textContent")
@@ -101,9 +99,7 @@ def test_everything_is_drawn_without_errors_or_network(chromium, page, told):
 
 def test_pictures_side_by_side_are_drawn(chromium, tmp_path):
     one = alt.Chart(pd.DataFrame({"x": [0, 1, 2]})).mark_point().encode(x="x:Q", y="x:Q")
-    spec = look.specification(
-        look.style(alt.hconcat(*(alt.layer(one).properties(width=700) for _ in "ab")))
-    )
+    spec = look.specification(look.style(alt.hconcat(*(alt.layer(one).properties(width=700) for _ in "ab"))))
     path = tmp_path / "two.html"
     path.write_text(report.page("two", '<div id="two"></div>', {"two": spec}))
     chromium.look()
@@ -256,12 +252,7 @@ def test_the_experiment_is_copied_and_saved_as_it_is(chromium, page, told, tmp_p
         text || !left-- ? done(text) : setTimeout(ask, 20); }; ask(); })"""
     )
     assert said in ("copied", "marked: copy it with the keyboard")
-    chromium.send(
-        "Browser.setDownloadBehavior",
-        behavior="allow",
-        downloadPath=str(tmp_path),
-        eventsEnabled=True,
-    )
+    chromium.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
     chromium.run("document.querySelector('[data-save]').click()")
     chromium.until("Browser.downloadProgress", lambda e: e["state"] == "completed")
     assert (tmp_path / report.EXPERIMENT_FILE).read_text() == wanted
@@ -273,9 +264,7 @@ def test_twelve_systems_on_three_workloads_can_be_read(chromium, told, tmp_path)
         {**copy.deepcopy(first), "name": f"system {i}", "workload": w}
         for i, w in itertools.product(range(12), ("oltp", "web", "scan"))
     ]
-    told["systems"][5]["response_time_cdf"] = [
-        [t * 1e4, p] for t, p in told["systems"][5]["response_time_cdf"]
-    ]
+    told["systems"][5]["response_time_cdf"] = [[t * 1e4, p] for t, p in told["systems"][5]["response_time_cdf"]]
     page = report.write(told, tmp_path / "many.html", with_figures=False)
     chromium.events.clear()
     for width in (400, 1280):
@@ -382,9 +371,7 @@ def test_direct_labels_do_not_collide(chromium, told, tmp_path, width):
         )
         assert len(boxes) == len(names), boxes
         for one, other in itertools.combinations(boxes, 2):
-            apart = (
-                one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2] or other[4] <= one[2]
-            )
+            apart = one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2] or other[4] <= one[2]
             assert apart, (figure, one, other)
 
 

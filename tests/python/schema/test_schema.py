@@ -48,11 +48,7 @@ def test_every_example_fits_the_schema(validator):
     ],
 )
 def test_mistakes_do_not_fit_the_schema(validator, place, key, value):
-    experiment = {
-        "workload": {"synthetic": {"rate": "5/s"}},
-        "system": {"drive": "exos-x18"},
-        "run": {},
-    }
+    experiment = {"workload": {"synthetic": {"rate": "5/s"}}, "system": {"drive": "exos-x18"}, "run": {}}
     assert validator.is_valid(experiment)
     table = experiment
     for step in place:
@@ -63,16 +59,11 @@ def test_mistakes_do_not_fit_the_schema(validator, place, key, value):
 
 def test_check_names_line_and_column(tmp_path, capsys):
     good = tmp_path / "good.toml"
-    good.write_text(
-        '[workload]\nsynthetic = { rate = "5/s" }\n[system]\ndrive = "exos-x18"\n', encoding="utf-8"
-    )
+    good.write_text('[workload]\nsynthetic = { rate = "5/s" }\n[system]\ndrive = "exos-x18"\n', encoding="utf-8")
     assert main(["check", str(good)]) == 0
     assert capsys.readouterr().out == f"{good}: ok\n"
     bad = tmp_path / "bad.toml"
-    twice_wrong = (
-        '[workload]\nsynthetic = { rate = "5/s", reads = 2 }\n'
-        '[system]\ndrive = "exos-x18"\ncount = 0\n'
-    )
+    twice_wrong = '[workload]\nsynthetic = { rate = "5/s", reads = 2 }\n[system]\ndrive = "exos-x18"\ncount = 0\n'
     for text, line, what in [
         (twice_wrong, 5, "system.count: got 0, need 1 to 100000"),
         (twice_wrong.replace("count = 0", ""), 2, "synthetic.reads: got 2, need 0 to 1"),

@@ -69,9 +69,7 @@ def test_what_the_core_declares_is_printed(name):
 def test_the_guide_lists_the_counters():
     guide = (ROOT / "docs" / "guide" / "results.md").read_text(encoding="utf-8")
     listed = [
-        f"| `{c['name']}` | {c['unit']} | {c['of_several']} | {c['sentence']} |".replace(
-            "|  |", "| |"
-        )
+        f"| `{c['name']}` | {c['unit']} | {c['of_several']} | {c['sentence']} |".replace("|  |", "| |")
         for c in _bridge.call("counters")
     ]
     assert "\n".join(["|---|---|---|---|", *listed]) in guide
@@ -111,8 +109,7 @@ def test_mistakes_are_type_errors(tmp_path, monkeypatch):
     files = [(kind, path) for kind, paths in FILES.items() for path in paths]
     assert all(FILES.values())
     lines += [
-        f"f{i}: {kind} = {tomllib.loads(path.read_text(encoding='utf-8'))!r}"
-        for i, (kind, path) in enumerate(files)
+        f"f{i}: {kind} = {tomllib.loads(path.read_text(encoding='utf-8'))!r}" for i, (kind, path) in enumerate(files)
     ]
     said = checked(tmp_path, lines)
     for i, (kind, text, wrong) in enumerate(LINES, start):

@@ -14,18 +14,7 @@ from conftest import QUICK, THOROUGH
 
 from headstack.studies.dald.cylinders import geometry
 from headstack.studies.dald.latency import TABLES, crossing, expected_read
-from headstack.studies.dald.systems import (
-    CHEETAH,
-    ETAS,
-    IBM,
-    WRITES,
-    Access,
-    Choices,
-    Point,
-    load,
-    measured,
-    system,
-)
+from headstack.studies.dald.systems import CHEETAH, ETAS, IBM, WRITES, Access, Choices, Point, load, measured, system
 from headstack.studies.runs import Run
 
 DRIVES = (IBM, CHEETAH)
@@ -203,9 +192,7 @@ def test_few_new_writes_are_enough(means):
 @pytest.mark.parametrize("drive", DRIVES)
 def test_the_second_arm_moves_the_breakeven(means, drive):
     """Relation 10: the share of writes from which on a logging disk beats two arms."""
-    log, dald = (
-        {eta: crossing(means.found[drive], n, eta) for eta in ETAS} for n in ("log", "DALD")
-    )
+    log, dald = ({eta: crossing(means.found[drive], n, eta) for eta in ETAS} for n in ("log", "DALD"))
     assert all(0.38 <= w <= 0.46 for w in dald.values()), dald
     assert abs(log[0.0] - dald[0.0]) <= 0.02
     assert log[0.5] - dald[0.5] >= 0.03
@@ -235,8 +222,7 @@ def test_the_cheetah_gains_less(means):
     """Relation 13: the mean difference over w in ms."""
     for eta in ETAS[2 if QUICK else 1 :]:
         ibm, cheetah = (
-            math.fsum(means.mean(d, "log", w, eta) - means.mean(d, "DALD", w, eta) for w in BETWEEN)
-            for d in DRIVES
+            math.fsum(means.mean(d, "log", w, eta) - means.mean(d, "DALD", w, eta) for w in BETWEEN) for d in DRIVES
         )
         assert 0.70 <= cheetah / ibm <= 0.90, eta
 

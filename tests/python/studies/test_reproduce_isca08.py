@@ -23,14 +23,7 @@ from headstack.studies import page, rules
 from headstack.studies.isca08 import arms, arrays, background, bottleneck, designs, systems
 from headstack.studies.isca08.arrays import Cell, p90_ms
 from headstack.studies.isca08.results import RESPONSE_BINS_MS
-from headstack.studies.isca08.systems import (
-    TAKEN,
-    mean_ms,
-    mode_share,
-    nonzero_seeks,
-    watts,
-    within,
-)
+from headstack.studies.isca08.systems import TAKEN, mean_ms, mode_share, nonzero_seeks, watts, within
 from headstack.studies.rules import Kind, Rule, Verdict
 from headstack.studies.runs import Run
 from headstack.studies.study import Study, judge, reproduce
@@ -126,10 +119,7 @@ def test_a_claim_that_cannot_run_leaves_the_others(tmp_path, monkeypatch):
 # Reasons in a whole run, with and without the trace.
 
 
-@pytest.fixture(
-    scope="session",
-    params=[pytest.param(True, marks=pytest.mark.thorough, id="with the trace"), False],
-)
+@pytest.fixture(scope="session", params=[pytest.param(True, marks=pytest.mark.thorough, id="with the trace"), False])
 def whole(request, once):
     """A quick run of all claims: its document and study."""
     return verdicts.whole(once, "isca08", trace=request.param)
@@ -310,8 +300,7 @@ def test_the_command_finds_a_trace_in_the_folder_and_says_so(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("drive", "single", "average", "full"),
-    [("barracuda-es-750", 0.8, 8.5, 17.0), ("cheetah-10k-19g", 0.7, 5.2, 11.0)],
+    ("drive", "single", "average", "full"), [("barracuda-es-750", 0.8, 8.5, 17.0), ("cheetah-10k-19g", 0.7, 5.2, 11.0)]
 )
 def test_seeks_are_those_of_the_drives(drive, single, average, full):
     info = call("drive_info", json.dumps(drives.load(drive)))

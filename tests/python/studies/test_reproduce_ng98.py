@@ -14,26 +14,8 @@ from conftest import QUICK
 
 from headstack import formulas
 from headstack.formulas import KB, MB
-from headstack.studies.ng98 import (
-    Choices,
-    cylinders,
-    fat,
-    files,
-    runs,
-    times,
-    today,
-    tracks,
-    workloads,
-)
-from headstack.studies.ng98.drive import (
-    AVERAGE,
-    CYLINDERS,
-    HYPOTHETICAL,
-    REQUEST_BYTES,
-    SEEK_S,
-    SETTLE_S,
-    curve,
-)
+from headstack.studies.ng98 import Choices, cylinders, fat, files, runs, times, today, tracks, workloads
+from headstack.studies.ng98.drive import AVERAGE, CYLINDERS, HYPOTHETICAL, REQUEST_BYTES, SEEK_S, SETTLE_S, curve
 from headstack.studies.rules import Kind, Rule, holds
 
 COUNT = 400_000
@@ -173,11 +155,7 @@ def test_the_local_seek_is_a_third_of_the_random_one(seed):
 @pytest.mark.parametrize("k", [2, 4, 8])
 def test_seek_time_follows_from_seek_count_on_any_workload(k):
     """The result depends only on the share of travel in the seek time."""
-    traces = [
-        workloads.scale_free(COUNT, 1),
-        workloads.applications(COUNT, 1),
-        workloads.uniform(COUNT, 1, 200 * MB),
-    ]
+    traces = [workloads.scale_free(COUNT, 1), workloads.applications(COUNT, 1), workloads.uniform(COUNT, 1, 200 * MB)]
     for places in traces:
         share, time = workloads.seeks(places, HYPOTHETICAL)
         travel = 1 - HYPOTHETICAL.curve.base_s * share / time
@@ -299,9 +277,7 @@ def test_written_table_sectors_go_to_both_copies():
     layout = machine.layout
     written = [s for s, _, write in machine.accesses if write and s < layout.data]
     first = {s - layout.first for s in written if s < layout.first + layout.table_sectors}
-    second = {s - layout.first - layout.table_sectors for s in written} - {
-        s - layout.table_sectors for s in first
-    }
+    second = {s - layout.first - layout.table_sectors for s in written} - {s - layout.table_sectors for s in first}
     assert len(written) == 2 * len(first) == 2 * 65
     assert first == {s for s in second if s >= 0}
     # Each sector of the file once, in order.
@@ -315,16 +291,11 @@ def test_a_drive_waits_for_what_it_reads_ahead():
     drive.access(1000, 8)
     miss = drive.time_s
     assert miss == pytest.approx(
-        0.5e-3
-        + HYPOTHETICAL.curve.table_s(4)[1000 // 666]
-        + 60 / 5400 / 2
-        + 8 * 512 / AVERAGE.media_rate
+        0.5e-3 + HYPOTHETICAL.curve.table_s(4)[1000 // 666] + 60 / 5400 / 2 + 8 * 512 / AVERAGE.media_rate
     )
     drive.access(1008, 8)
     # Overhead of a hit, the sectors as they pass, the interface.
-    assert drive.time_s - miss == pytest.approx(
-        0.1e-3 + 8 * 512 / AVERAGE.media_rate + REQUEST_BYTES / (10 * MB)
-    )
+    assert drive.time_s - miss == pytest.approx(0.1e-3 + 8 * 512 / AVERAGE.media_rate + REQUEST_BYTES / (10 * MB))
     assert drive.hits == 1
     # The segment has all that was read ahead; a write elsewhere keeps it, a write into it does not.
     drive.time_s += 0.1
@@ -365,10 +336,7 @@ def test_few_buffers_and_no_walk_give_an_even_rise():
 
 @pytest.fixture(scope="module")
 def small():
-    return {
-        cache: [fat.figure_9(mib, cache * 2**20, SEEDS) for mib in fat.PARTITIONS_MIB]
-        for cache in (1, 2)
-    }
+    return {cache: [fat.figure_9(mib, cache * 2**20, SEEDS) for mib in fat.PARTITIONS_MIB] for cache in (1, 2)}
 
 
 def test_small_files_lose(small):

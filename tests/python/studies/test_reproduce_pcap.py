@@ -101,9 +101,7 @@ def test_policies_are_compared_over_seeds(once: Once) -> None:
     assert values["IOPS"]["other"] == pytest.approx(154, rel=0.1)
     ours = rows["Figures 5, 6: throughput", "feed-forward"]
     assert ours["IOPS"]["change"] > 15
-    assert ours["IOPS"]["change"] == pytest.approx(
-        ours["IOPS"]["other"] - ours["IOPS"]["reference"]
-    )
+    assert ours["IOPS"]["change"] == pytest.approx(ours["IOPS"]["other"] - ours["IOPS"]["reference"])
     table = compared["table"]
     assert all(len(row) == len(table["headings"]) for row in table["rows"])
     assert "± " in table["rows"][0][table["headings"].index("IOPS")]

@@ -72,9 +72,7 @@ def test_the_share_of_seeds_stands_beside_the_verdict(once):
 
 def test_every_figure_is_drawn_from_a_specification(once):
     document, study = verdicts.whole(once, "snowflakes")
-    names = {
-        f.rsplit("/")[-1].removesuffix(".png") for c in document["claims"] for f in c["figures"]
-    }
+    names = {f.rsplit("/")[-1].removesuffix(".png") for c in document["claims"] for f in c["figures"]}
     assert names == set(study.specs)
     # SNOW-5 has eight more.
     assert len(names) == (7 if QUICK else 15)

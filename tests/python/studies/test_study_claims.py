@@ -61,9 +61,7 @@ def test_the_example_is_judged_and_drawn(example):
     assert choice["otherwise"][0]["verdict"] == "reproduced"
     assert (out / row["figure"]).read_bytes().startswith(b"\x89PNG")
     # The paper's own value stands beside ours, at its place.
-    shown = [
-        r for rows in study.specs["turn-1-waits"]["datasets"].values() for r in rows if "what" in r
-    ]
+    shown = [r for rows in study.specs["turn-1-waits"]["datasets"].values() for r in rows if "what" in r]
     assert shown[0]["x"] == 7200
     assert shown[0]["y"] == 4.17
 
@@ -154,10 +152,7 @@ def test_entries_share_settings_and_are_repeated():
     given = {
         "table": "t",
         "each": ["a"],
-        "part": [
-            {"what": "{a}", "each": {"b": [3, 1]}},
-            {"what": "only two", "each": {"a": [2]}, "where": {"b": 2}},
-        ],
+        "part": [{"what": "{a}", "each": {"b": [3, 1]}}, {"what": "only two", "each": {"a": [2]}, "where": {"b": 2}}],
     }
     node = claims._node(claims.Statement, given, {}, {}, "at", "part")
     found = [(s.what, dict(scope)) for s, scope, _ in evaluate.expand([node], rows)]
@@ -177,9 +172,7 @@ def test_entries_share_settings_and_are_repeated():
 
 
 def test_printed_tables_have_rows_columns_and_values_across():
-    frame = pd.DataFrame(
-        [{"w": w, "n": n, "ms": 10 * w + i} for w in (0, 1) for i, n in enumerate("ab")]
-    )
+    frame = pd.DataFrame([{"w": w, "n": n, "ms": 10 * w + i} for w in (0, 1) for i, n in enumerate("ab")])
     rows = evaluate.rows_of({"t": frame})["t"]
     across = claims.Listing("at", "t", (("w", "{w}"),), across="n", heading="<{n}>", cell="{ms}")
     table = evaluate._listing(across, rows, {}, "at")
@@ -227,9 +220,7 @@ def test_every_mark_is_drawn():
     level = {"x": "", "y": 1.0, "panel": "", "what": "w", "text": "1"}
     shown = Picture("p", "title", "t", layers=(Layer("line"), Layer("level", text="say")), **axes)
     layers = tidy.draw(shown, {"t": table}, [level]).to_dict()["layer"]
-    words = [
-        (x["encoding"]["x"], x["mark"]["dx"] > 0) for x in layers if x["mark"]["type"] == "text"
-    ]
+    words = [(x["encoding"]["x"], x["mark"]["dx"] > 0) for x in layers if x["mark"]["type"] == "text"]
     assert words == [({"value": "width"}, True)] * 2
     names = Picture("p", "title", "t", mark="bar", x=Axis("n", "n", "N"), y=Axis("y", "y"))
     places = [{"n": n, "y": 1.0} for n in (10, 9)]
@@ -269,10 +260,7 @@ def test_every_part_that_may_count_names_a_world_in_which_it_is_false(name):
         f"{claim.id}: {said.what}"
         for claim in studies.load(name).claims
         for said in statements(claim.parts)
-        if said.rule is not None
-        and said.kind in (None, Kind.RESULT)
-        and not said.fitted
-        and said.falsifier is None
+        if said.rule is not None and said.kind in (None, Kind.RESULT) and not said.fitted and said.falsifier is None
     ]
     assert found == []
 
@@ -334,12 +322,7 @@ def test_the_other_statement_may_stand_in_a_column():
 
 @pytest.mark.parametrize(
     ("false", "ours", "reference"),
-    [
-        ({"times": 1.0}, 2.0, 2.0),
-        ({"times": 1.5}, 3.0, 2.0),
-        ({"swapped": True}, 2.0, 3.0),
-        ({"than": 7.0}, 3.0, 7.0),
-    ],
+    [({"times": 1.0}, 2.0, 2.0), ({"times": 1.5}, 3.0, 2.0), ({"swapped": True}, 2.0, 3.0), ({"than": 7.0}, 3.0, 7.0)],
 )
 def test_worlds_may_be_factors_or_the_opposite_effect(false, ours, reference):
     rows = {"t": [{"of": "a", "v": 3.0}, {"of": "b", "v": 2.0}]}

@@ -83,9 +83,7 @@ def test_every_rule_and_kind_stands_in_the_guide():
     assert f"`{FOLDER}/`" in guide
 
 
-@pytest.mark.parametrize(
-    ("verdict", "kind"), list(product((YES, NO), sorted(set(Kind) - {Kind.RESULT})))
-)
+@pytest.mark.parametrize(("verdict", "kind"), list(product((YES, NO), sorted(set(Kind) - {Kind.RESULT}))))
 def test_what_does_not_count_never_decides(verdict, kind):
     beside = part(verdict, kind)
     assert not beside.counts
@@ -124,8 +122,7 @@ def test_a_reason_is_made_of_the_parts_that_count_and_fail():
     parts = [late, fine, part(NO, Kind.CONTROL, "control"), number("n", 10, 5, note="why not")]
     said = rules.why(parts)
     assert said == (
-        "mean: A 30.0 ms, B 10.0 ms (3.00 times), paper: little (a little higher at most); "
-        "n: 5, paper: 10 (why not)"
+        "mean: A 30.0 ms, B 10.0 ms (3.00 times), paper: little (a little higher at most); n: 5, paper: 10 (why not)"
     )
     assert rules.why([fine]) == ""
 
@@ -223,10 +220,7 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
     two, three = choice["otherwise"]
     assert (choice["choice"], choice["taken"], two["taken"]) == ("speed", "1", "two")
     assert two["verdict"] == "deviates"
-    assert (three["verdict"], three["why"]) == (
-        "not-run",
-        "the simulator refused: x: got 3, need less",
-    )
+    assert (three["verdict"], three["why"]) == ("not-run", "the simulator refused: x: got 3, need less")
     assert study.specs == {}
 
 
@@ -261,10 +255,7 @@ def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):
     assert row["choices"][0]["otherwise"][0]["changes"] == ["speed: deviates, 2 m/s"]
     (table,) = row["tables"]
     assert table["headings"] == ["part", "holds in", "as chosen", "two"]
-    assert table["rows"] == [
-        ["speed", "1 of 2", "1 m/s ✓", "2 m/s ✗"],
-        ["length", "2 of 2", "5 ✓", "5 ✓"],
-    ]
+    assert table["rows"] == [["speed", "1 of 2", "1 m/s ✓", "2 m/s ✗"], ["length", "2 of 2", "5 ✓", "5 ✓"]]
 
 
 def test_a_part_that_is_open_as_chosen_is_told_where_it_is_not():

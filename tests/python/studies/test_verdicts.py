@@ -28,9 +28,7 @@ def rows():
 
 
 @pytest.mark.parametrize(("name", "claim_id"), verdicts.CLAIMS)
-def test_a_verdict_follows_from_parts_that_can_fail_and_is_that_of_the_guide(
-    name, claim_id, once, rows
-):
+def test_a_verdict_follows_from_parts_that_can_fail_and_is_that_of_the_guide(name, claim_id, once, rows):
     claim = verdicts.row(once, name, claim_id)
     verdicts.check(claim)
     (printed,) = page.all_rows([{"claims": [claim]}])
@@ -185,8 +183,7 @@ def test_the_guide_has_what_the_tool_prints(once, tmp_path, monkeypatch):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     documents = [
-        reproduce(studies.load(name), verdicts.folder(once), quick=True, stand_ins=False)[0]
-        for name in studies.PAPERS
+        reproduce(studies.load(name), verdicts.folder(once), quick=True, stand_ins=False)[0] for name in studies.PAPERS
     ]
     assert guide() == page.all_rows(documents)
     for document in documents:
@@ -244,9 +241,7 @@ def test_another_papers_files_stay_and_changed_ones_are_refused(tmp_path):
         page.load(out, "isca08")
 
 
-def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(
-    tmp_path, monkeypatch, capsys
-):
+def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(tmp_path, monkeypatch, capsys):
     for name in ("HEADSTACK_TRACES", "HEADSTACK_SHARED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -262,9 +257,7 @@ def test_a_claim_without_its_traces_says_where_it_looked_before_it_runs(
         assert f"{named}: run on synthetic stand-ins, which decide nothing" in said
 
 
-@pytest.mark.parametrize(
-    ("stand_in", "said"), [({"verdict": "deviates"}, "a synthetic stand-in"), (None, "left out")]
-)
+@pytest.mark.parametrize(("stand_in", "said"), [({"verdict": "deviates"}, "a synthetic stand-in"), (None, "left out")])
 def test_a_page_says_what_ran_in_the_place_of_a_trace(stand_in, said):
     document = {"traces": {"a": None}, "claims": [{"stand_in": stand_in}]}
     assert said in page.trace_lines(document)[0]

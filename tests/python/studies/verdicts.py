@@ -36,9 +36,7 @@ def asked(name):
 
 #: Papers and claims as `make test` judges them.
 CLAIMS = [
-    (name, claim)
-    for name in studies.PAPERS
-    for claim in (*asked(name), *(ONE_SEED.get(name, ()) if QUICK else ()))
+    (name, claim) for name in studies.PAPERS for claim in (*asked(name), *(ONE_SEED.get(name, ()) if QUICK else ()))
 ]
 
 #: The first minute of Websearch, which may not be distributed with the simulator.
@@ -143,10 +141,7 @@ def cells(path, first):
     start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} | "))
     # Characters with a meaning in Markdown are escaped.
     table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
-    rows = [
-        [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line.strip("|").split("|")]
-        for line in table
-    ]
+    rows = [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line.strip("|").split("|")] for line in table]
     return [rows[0], *rows[2:]]
 
 

@@ -54,10 +54,7 @@ def test_rows_are_those_of_single_runs(tmp_path):
             for seed in (5, 6):
                 run = headstack.run(
                     workload={"synthetic": {**LOAD, "rate": rate}},
-                    systems=[
-                        {**SYSTEM, "queue_depth": depth},
-                        {**SYSTEM, "name": "two", "scheduler": "fcfs"},
-                    ],
+                    systems=[{**SYSTEM, "queue_depth": depth}, {**SYSTEM, "name": "two", "scheduler": "fcfs"}],
                     seed=seed,
                     log_requests=False,
                 )
@@ -182,10 +179,7 @@ def test_what_decides_a_run_decides_whether_it_is_known(tmp_path, monkeypatch):
     text = headstack.drives.find("cheetah-10k-19g").read_text()
     drive.write_text(text)
     path = tmp_path / "x.toml"
-    path.write_text(
-        '[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "mine.toml"\n'
-        'scheduler = "fcfs"\n'
-    )
+    path.write_text('[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "mine.toml"\nscheduler = "fcfs"\n')
 
     def computed(**more):
         asked = {"axes": {"system.0.queue_depth": [1, 2]}, "out": tmp_path / "out", "jobs": 1}
@@ -329,9 +323,7 @@ def test_a_process_that_dies_is_replaced(tmp_path, monkeypatch):
 def test_a_point_that_cannot_be_run_is_named(experiment):
     with pytest.raises(ConfigError, match=r"system.*count.*sweep: system.0.count = 0, seed 1"):
         headstack.sweep(experiment, {"system.0.count": [0, 1]}, seeds=[1], jobs=1)
-    found = headstack.sweep(
-        experiment, {"system.0.count": [0, 1]}, seeds=2, jobs=1, keep_going=True
-    )
+    found = headstack.sweep(experiment, {"system.0.count": [0, 1]}, seeds=2, jobs=1, keep_going=True)
     assert [r["error"] is None for r in found.rows] == [False, False, True, True]
     assert "count" in found.rows[0]["error"]
     (wrong, right) = found.mean("p99").to_dict("records")
@@ -361,9 +353,7 @@ def test_figures_of_one_and_two_axes(sweep_file, tmp_path):
     assert (band["mark"]["type"], line["mark"]["type"]) == ("area", "line")
     assert "3 seeds" in curve["title"]
     depths = {"system.0.queue_depth": [1, 4]}
-    both = headstack.sweep(
-        sweep_file.with_name("small.toml"), {**depths, "system.0.scheduler": ["fcfs", "sptf"]}
-    )
+    both = headstack.sweep(sweep_file.with_name("small.toml"), {**depths, "system.0.scheduler": ["fcfs", "sptf"]})
     assert "vconcat" in both.plot("mean").to_dict()
     with pytest.raises(ConfigError, match="got 0 axes, need one or two"):
         headstack.sweep(sweep_file.with_name("small.toml"), seeds=2).plot()

@@ -17,9 +17,7 @@ import headstack
 from headstack import ConfigError, HeadstackError
 from headstack.sweeps import cluster, store, worker
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None, reason="distributed is not installed"
-)
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="distributed is not installed")
 
 #: Seeds of each of three points.
 SEEDS = 14 if THOROUGH <= 1 else 100
@@ -39,9 +37,7 @@ if __name__ == "__main__":
 def workers():
     import distributed
 
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    ) as found:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as found:
         yield found
 
 
@@ -59,9 +55,7 @@ def sweep_file(tmp_path: Path) -> Path:
     trace(tmp_path / "t.csv", 0)
     text = headstack.drives.find("cheetah-10k-19g").read_text()
     (tmp_path / "mine.toml").write_text(text)
-    (tmp_path / "small.toml").write_text(
-        '[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "mine.toml"\n'
-    )
+    (tmp_path / "small.toml").write_text('[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "mine.toml"\n')
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP.replace("seeds = 3", f"seeds = {SEEDS}"))
     return path

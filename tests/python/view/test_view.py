@@ -37,14 +37,8 @@ def test_commands_are_those_of_the_run(records, whole):
         begin, end = record["from_ns"], record["until_ns"]
         own = own[(own["completion_ns"] > begin) & (own["arrival_ns"] <= end)]
         (drive,) = record["drives"]
-        expected = {
-            (r.arrival_ns, r.lba, r.blocks): (r.completion_ns, r.arm)
-            for r in own.itertuples(index=False)
-        }
-        found = {
-            (c["arrival_ns"], c["block"], c["blocks"]): (c["completion_ns"], c["arm"])
-            for c in drive["commands"]
-        }
+        expected = {(r.arrival_ns, r.lba, r.blocks): (r.completion_ns, r.arm) for r in own.itertuples(index=False)}
+        found = {(c["arrival_ns"], c["block"], c["blocks"]): (c["completion_ns"], c["arm"]) for c in drive["commands"]}
         assert len(found) > 30
         assert found.keys() == expected.keys()
         for key, got in found.items():
@@ -96,9 +90,7 @@ def test_sectors_are_under_the_head_when_a_transfer_begins(records):
             assert abs(off) < 3e-6, (c, first)
             # The command's sectors pass in the time of their angle.
             if len(begun) == 1:
-                turns = Fraction(first["to_ns"] - first["from_ns"]) / Fraction(
-                    drive["rotations"][0]["period_ns"]
-                )
+                turns = Fraction(first["to_ns"] - first["from_ns"]) / Fraction(drive["rotations"][0]["period_ns"])
                 assert float(turns) == pytest.approx(place["length"], rel=1e-3)
             seen[len(drive["arms"]) - 1] += 1
     assert min(seen) > 10
@@ -138,16 +130,12 @@ def test_the_page_is_one_small_file(records, tmp_path):
 
 def test_results_find_their_experiment(tmp_path, monkeypatch):
     """The traces of results are looked for beside them, and must be the same files."""
-    trace = "# time,op,lba,blocks\n" + "".join(
-        f"{i / 100},R,{i * 7919 % 100000 * 8},8\n" for i in range(200)
-    )
+    trace = "# time,op,lba,blocks\n" + "".join(f"{i / 100},R,{i * 7919 % 100000 * 8},8\n" for i in range(200))
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "t.csv").write_text("time_s,op,lba,blocks\n" + trace.split("\n", 1)[1])
     experiment = folder / "e.toml"
-    experiment.write_text(
-        '[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "barracuda-es-750"\n'
-    )
+    experiment.write_text('[workload]\ntrace = "t.csv"\n[[system]]\nname = "a"\ndrive = "barracuda-es-750"\n')
     monkeypatch.chdir(tmp_path)
     result = headstack.run(experiment, out=tmp_path / "out")
     of_result = view.record(result, at=0.5, length=0.1)
@@ -191,9 +179,7 @@ def test_a_warm_up_after_the_window_does_not_matter(tmp_path):
     """Warm-ups are left out of statistics alone, so that the drives do the same without one."""
     experiment, warmed = tmp_path / "e.toml", tmp_path / "w.toml"
     experiment.write_text(EXAMPLE.read_text())
-    warmed.write_text(
-        EXAMPLE.read_text().replace("[workload]\n", "[workload]\nwarm_up = 3000\n", 1)
-    )
+    warmed.write_text(EXAMPLE.read_text().replace("[workload]\n", "[workload]\nwarm_up = 3000\n", 1))
     options = {"at": "1 s", "length": "50 ms", "systems": ["one arm"]}
     assert view.record(warmed, **options) == view.record(experiment, **options)
 
@@ -239,9 +225,7 @@ def test_the_busiest_drive_is_shown_and_a_late_window_refused_without_a_run(tmp_
     text += "".join(f"{20_000 * k},{device},{lba},8,R\n" for k, device, lba in rows)
     path = tmp_path / "t.csv"
     path.write_text(text)
-    run = headstack.run(
-        workload={"trace": str(path)}, systems=[{"drive": "barracuda-es-750", "count": 4}]
-    )
+    run = headstack.run(workload={"trace": str(path)}, systems=[{"drive": "barracuda-es-750", "count": 4}])
     records = view.record(run, at="100 ms")
     assert scene.of(records[0])["number"] == 2
     # The result knows when its run ended.

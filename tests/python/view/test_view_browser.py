@@ -11,11 +11,7 @@ from headstack import view
 pytestmark = pytest.mark.needs("browser")
 
 EXAMPLE = ROOT / "examples" / "side-by-side.toml"
-PAIRS = [
-    ["one arm", "two arms"],
-    ["one arm", "one arm, in order"],
-    ["writes in place", "writes to a log"],
-]
+PAIRS = [["one arm", "two arms"], ["one arm", "one arm, in order"], ["writes in place", "writes to a log"]]
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids=" | ".join)
@@ -144,16 +140,13 @@ def test_keys_move_through_the_window(chromium, shown):
         return float(chromium.run("now"))
 
     assert press("Home") == 0
-    assert chromium.run("document.getElementById('said').textContent").startswith(
-        records[0]["system"]
-    )
+    assert chromium.run("document.getElementById('said').textContent").startswith(records[0]["system"])
     begin = records[0]["from_ns"]
     starts = {
         t - begin
         for r in records
         for d in r["drives"]
-        for t in [p["from_ns"] for a in d["phases"] for p in a]
-        + [c["arrival_ns"] for c in d["commands"]]
+        for t in [p["from_ns"] for a in d["phases"] for p in a] + [c["arrival_ns"] for c in d["commands"]]
     }
     ahead = sorted(t for t in starts if t > 0)
     assert [press("ArrowRight") for _ in range(3)] == ahead[:3]

@@ -56,7 +56,6 @@ class Measured:
         ms: sum of their service times.
         squares: sum of the squares of their service times.
         switches: how often the roles changed.
-
     """
 
     n: Sums
@@ -106,12 +105,7 @@ def _load(study: Study, writes: Sequence[float]) -> tuple[Workload, float]:
 def _runs(study: Study, drive: str, name: str) -> dict[str, Measured]:
     workload, each = _load(study, LOADS[name])
     runs = [
-        Run(
-            workload,
-            {"name": s, **system(s, drive, study.choices)},
-            seed=study.choices.seed,
-            interval=each,
-        )
+        Run(workload, {"name": s, **system(s, drive, study.choices)}, seed=study.choices.seed, interval=each)
         for s in SYSTEMS
     ]
     found = study.run(runs)
@@ -133,7 +127,6 @@ class Bound:
         best: the better of DAD and DALD, chosen anew for each write fraction.
         cost: the stated cost of switching.
         error: the standard error of the difference.
-
     """
 
     best: float
@@ -184,14 +177,7 @@ def _intensive(drive: str, found: Mapping[str, Measured]) -> list[dict[str, Any]
         sums = {s: found[s].of(np.isin(pieces, writes)) for s in SYSTEMS}
         means = {s: ms / n for s, (n, ms, _) in sums.items()}
         n, _, variance = sums["adaptive"]
-        rows.append(
-            {
-                "title": TITLES[drive],
-                "mostly": of,
-                **means,
-                "adaptive_half": 1.96 * math.sqrt(variance) / n,
-            }
-        )
+        rows.append({"title": TITLES[drive], "mostly": of, **means, "adaptive_half": 1.96 * math.sqrt(variance) / n})
     return rows
 
 
@@ -250,9 +236,5 @@ def _constant(study: Study) -> pd.DataFrame:
     names = {**{n: NAMES.get(n, n) for n in FIXED}, "sooner reads": BOTH_READ}
     found = measured(study, IBM, [(n, w, ETA) for n in names for w in writes])
     return pd.DataFrame(
-        [
-            {"w": w, "roles": title, "ms": found[n, w, ETA].mean}
-            for w in writes
-            for n, title in names.items()
-        ]
+        [{"w": w, "roles": title, "ms": found[n, w, ETA].mean} for w in writes for n, title in names.items()]
     )

@@ -36,11 +36,7 @@ REQUESTS = 40_000
 WRITES, NEW = 0.5, 0.5
 
 #: Cleaning in all idle time, until no cylinder can be emptied any more.
-CLEANING = {
-    "mapping.cleaning.policy": "greedy",
-    "mapping.cleaning.low": 1.0,
-    "mapping.cleaning.high": 1.0,
-}
+CLEANING = {"mapping.cleaning.policy": "greedy", "mapping.cleaning.low": 1.0, "mapping.cleaning.high": 1.0}
 
 #: A run: architecture, state, cleaned or not.
 Case = tuple[str, str, bool]
@@ -82,10 +78,7 @@ def runs(study: Study, choices: Choices | None = None) -> dict[Case, Mapping[str
         [
             Run(
                 _load(STATES[state]),
-                {
-                    "name": names[name, state, cleaned],
-                    **_disk(name, STATES[state], cleaned=cleaned, choices=taken),
-                },
+                {"name": names[name, state, cleaned], **_disk(name, STATES[state], cleaned=cleaned, choices=taken)},
                 seed=taken.seed,
             )
             for name, state, cleaned in cases

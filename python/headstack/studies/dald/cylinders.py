@@ -47,11 +47,7 @@ def geometry(cylinders: int, surfaces: int, *, slope: bool) -> dict[str, Any]:
     single, full, _, _, before, _, sectors = TABLES[IBM]
     if slope:
         full = single + (full - single) / (before - 2) * (cylinders - 2)
-    zone = {
-        "first_cylinder": 0,
-        "last_cylinder": cylinders - 1,
-        "sectors_per_track": sectors,
-    }
+    zone = {"first_cylinder": 0, "last_cylinder": cylinders - 1, "sectors_per_track": sectors}
     return {
         "geometry.cylinders": cylinders,
         "geometry.surfaces": surfaces,
@@ -71,21 +67,13 @@ def reason(study: Study) -> dict[str, pd.DataFrame]:
         "18ES, Cheetah's cylinders, slope kept": (IBM, geometry(cylinders, surfaces, slope=True)),
         "18ES, Cheetah's cylinders, stroke kept": (IBM, geometry(cylinders, surfaces, slope=False)),
     }
-    gaps = [
-        row
-        for reading in READINGS
-        for eta in ETAS[1:]
-        for row in _gaps(study, variants, reading, eta)
-    ]
+    gaps = [row for reading in READINGS for eta in ETAS[1:] for row in _gaps(study, variants, reading, eta)]
     tables = {"gaps": pd.DataFrame(gaps)}
     return tables if study.varied else {**tables, "sweep": _sweep(study)}
 
 
 def _gaps(
-    study: Study,
-    variants: Mapping[str, tuple[str, Mapping[str, Any] | None]],
-    reading: str,
-    eta: float,
+    study: Study, variants: Mapping[str, tuple[str, Mapping[str, Any] | None]], reading: str, eta: float
 ) -> list[dict[str, Any]]:
     """Return the difference of the logging disks by drive, and by how much less it is than first.
 

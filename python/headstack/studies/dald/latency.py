@@ -101,12 +101,7 @@ def setting(study: Study) -> dict[str, pd.DataFrame]:
 
 
 def _worst(
-    study: Study,
-    drive: str,
-    found: Found,
-    names: tuple[str, str],
-    writes: Sequence[float],
-    etas: Sequence[float],
+    study: Study, drive: str, found: Found, names: tuple[str, str], writes: Sequence[float], etas: Sequence[float]
 ) -> dict[str, Any]:
     """Return the point at which the first of two is highest compared with the second, and both."""
     ours, other = names
@@ -151,11 +146,7 @@ def figures(study: Study) -> dict[str, pd.DataFrame]:
         read = found["normal", 0.0, 0.0].mean
         share = found["DAD", 0.0, 0.0].mean / read
         halved.append({"title": title, "share": share, "least": shortest_read(study, drive) / read})
-    return {
-        "grid": pd.DataFrame(every),
-        "worst": pd.DataFrame(worst),
-        "halved": pd.DataFrame(halved),
-    }
+    return {"grid": pd.DataFrame(every), "worst": pd.DataFrame(worst), "halved": pd.DataFrame(halved)}
 
 
 def new_writes(study: Study) -> dict[str, pd.DataFrame]:
@@ -204,9 +195,7 @@ def _added(study: Study, reading: str, w: float) -> dict[str, Any]:
 
     def gaps(choices: Choices) -> tuple[float, float]:
         found = measured(study, IBM, points, choices=choices)
-        none, first = (
-            found["log", w, e].mean - found[READINGS[reading], w, e].mean for e in STEPS[:2]
-        )
+        none, first = (found["log", w, e].mean - found[READINGS[reading], w, e].mean for e in STEPS[:2])
         return none, first - none
 
     every = [gaps(choices) for choices in choices_by_seed(study)]
@@ -253,24 +242,15 @@ def reads_and_writes(study: Study) -> dict[str, pd.DataFrame]:
     for drive in DRIVES:
         found, title = grid(study, drive), TITLES[drive]
         for reading in READINGS:
-            costs.append(
-                {"title": title, "reading": reading, **_reads(study, drive, found, reading)}
-            )
-            costs += [
-                {"title": title, "reading": reading, **row}
-                for row in _writes(drive, found, reading)
-            ]
+            costs.append({"title": title, "reading": reading, **_reads(study, drive, found, reading)})
+            costs += [{"title": title, "reading": reading, **row} for row in _writes(drive, found, reading)]
         best += _best(study, drive, found)
         crossings += [
             {"title": title, "eta": e, "architecture": n, "w": crossing(found, n, e)}
             for e in ETAS
             for n in ("log", *READINGS.values())
         ]
-    tables = {
-        "costs": pd.DataFrame(costs),
-        "best": pd.DataFrame(best),
-        "crossings": pd.DataFrame(crossings),
-    }
+    tables = {"costs": pd.DataFrame(costs), "best": pd.DataFrame(best), "crossings": pd.DataFrame(crossings)}
     if not study.varied:
         tables |= {"related": related.table(study), **today.tables(study)}
     return tables

@@ -55,10 +55,7 @@ def designs(choices: Choices) -> dict[str, System]:
         "DALD": system("DALD", IBM, choices),
         "Loge-like, 96 % full": {"drive": IBM, "set": {**every, **loge}},
         "Trail-like, two disks": {
-            "drives": [
-                {"drive": IBM, "set": {**every, **BUFFER}},
-                {"drive": IBM, "set": {**every, **log}},
-            ],
+            "drives": [{"drive": IBM, "set": {**every, **BUFFER}}, {"drive": IBM, "set": {**every, **log}}],
             "organisation": "concatenate",
             "layers": [{"name": "raid1", "read_policy": "first"}],
         },

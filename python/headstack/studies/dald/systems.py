@@ -49,7 +49,6 @@ class Choices:
         initial: how the initial blocks were written.
         every: whether write settling is added before every write, or only after a movement.
         seed: of the workload and of the initial writes.
-
     """
 
     policy: str = "eager"
@@ -70,9 +69,7 @@ def _log(choices: Choices, policy: str) -> dict[str, Any]:
     }
 
 
-def system(
-    name: str, drive: str, choices: Choices, changes: Mapping[str, Any] | None = None
-) -> System:
+def system(name: str, drive: str, choices: Choices, changes: Mapping[str, Any] | None = None) -> System:
     """Return one of `ARCHITECTURES`, or another division of a two-arm log.
 
     `AT_END` writes to the end of the written area. The other divisions are ``sooner reads``, a DALD
@@ -84,7 +81,6 @@ def system(
         drive: a drive of the paper.
         choices: what the paper leaves open.
         changes: values of the drive to change, by dotted key.
-
     """
     fixed = {"positioning.settle_before_every_write": choices.every, **(changes or {})}
     made: System = {"drive": drive, "set": fixed}
@@ -100,11 +96,7 @@ def system(
     if name == "adaptive":
         made["parallelism"] = {"roles": {"policy": "adaptive"}}
     if name == "array":
-        made |= {
-            "count": 2,
-            "spindles": "synchronized",
-            "organisation": {"name": "raid0", "stripe_unit": "2 KiB"},
-        }
+        made |= {"count": 2, "spindles": "synchronized", "organisation": {"name": "raid0", "stripe_unit": "2 KiB"}}
     return made
 
 
@@ -190,7 +182,6 @@ class Spread:
     Attributes:
         mean: its mean.
         half: half of the 95 % confidence interval of the mean; not a number with one seed.
-
     """
 
     mean: float
@@ -215,7 +206,6 @@ class Pair:
         other: of the second.
         apart: of the first minus the second, over the seeds.
         seeds: number of seeds.
-
     """
 
     ours: float
@@ -225,12 +215,7 @@ class Pair:
 
     def row(self) -> dict[str, Any]:
         """Return columns: both means; the first has the interval of the difference."""
-        return {
-            "ours_ms": self.ours,
-            "ours_ms_half": self.apart.half,
-            "other_ms": self.other,
-            "seeds": self.seeds,
-        }
+        return {"ours_ms": self.ours, "ours_ms_half": self.apart.half, "other_ms": self.other, "seeds": self.seeds}
 
 
 def compared(
@@ -248,9 +233,7 @@ def compared(
     a, b = value(found[ours]), value(found[other])
     if study.varied or abs(a / b - 1) > NEAR:
         return Pair(a, b, Spread(a - b, math.nan), 1)
-    every = [
-        measured(study, drive, [ours, other], choices=choices) for choices in choices_by_seed(study)
-    ]
+    every = [measured(study, drive, [ours, other], choices=choices) for choices in choices_by_seed(study)]
     means = [(value(e[ours]), value(e[other])) for e in every]
     first, second = (statistics.fmean(m) for m in zip(*means, strict=True))
     return Pair(first, second, Spread.of([x - y for x, y in means]), len(means))

@@ -140,10 +140,7 @@ def depths(study: Study, reads: float) -> dict[str, list[dict[str, Any]]]:
     """Run every kind of drive at every depth, write cache off; results by kind."""
     n = REQUESTS[study.quick]
     return {
-        name: [
-            _one(study, _closed(n, reads, depth, USUAL), kind.system(name, USUAL))
-            for depth in DEPTHS
-        ]
+        name: [_one(study, _closed(n, reads, depth, USUAL), kind.system(name, USUAL)) for depth in DEPTHS]
         for name, kind in KINDS.items()
     }
 
@@ -152,10 +149,7 @@ def by_share(study: Study, kinds: Mapping[str, Kind] = KINDS) -> dict[str, list[
     """Return the mean time in ms of single random writes by kind, for each share of `FULL`."""
     n = REQUESTS[study.quick]
     return {
-        name: [
-            _mean_ms(_one(study, _closed(n, 0.0, 1, s), kind.system(name, s)), "write")
-            for s in FULL
-        ]
+        name: [_mean_ms(_one(study, _closed(n, 0.0, 1, s), kind.system(name, s)), "write") for s in FULL]
         for name, kind in kinds.items()
     }
 
@@ -176,11 +170,7 @@ def sequential(study: Study) -> dict[str, list[float]]:
         rates[name] = []
         for share in OVERWRITTEN:
             path = _overwritten(study, share)
-            load: Workload = {
-                "trace": str(path),
-                "format": "csv",
-                "arrivals": {"closed": {"outstanding": 1}},
-            }
+            load: Workload = {"trace": str(path), "format": "csv", "arrivals": {"closed": {"outstanding": 1}}}
             result = _one(study, load, KINDS[name].system(name, USUAL))
             rates[name].append(READ * 4096 / _mean_ms(result, "read") / 1e3)
     return rates
@@ -217,9 +207,7 @@ def recorded(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
             # Its devices lie one after another, each as large as those of the trace.
             load["device_blocks"] = 37_246_093
             more["organisation"] = "concatenate"
-        found[name] = {
-            k: _one(study, load, {**kind.system(k, USUAL), **more}) for k, kind in KINDS.items()
-        }
+        found[name] = {k: _one(study, load, {**kind.system(k, USUAL), **more}) for k, kind in KINDS.items()}
     return found
 
 

@@ -54,15 +54,11 @@ def relaxations(study: Study) -> dict[str, pd.DataFrame]:
     for load in loads(study):
         systems = [s.sa(n) for n in (2, 4)]
         systems += [
-            s.sa(n, name=f"SA({n}), {what}", parallelism=keys)
-            for n in (2, 4)
-            for what, keys in _relaxed(n).items()
+            s.sa(n, name=f"SA({n}), {what}", parallelism=keys) for n in (2, 4) for what, keys in _relaxed(n).items()
         ]
         r = study.run(runs(load, *systems))
         benefits = [
-            results.marked(load, r, **_benefit(load.title, f"SA({n})", what, r))
-            for n in (2, 4)
-            for what in _relaxed(n)
+            results.marked(load, r, **_benefit(load.title, f"SA({n})", what, r)) for n in (2, 4) for what in _relaxed(n)
         ]
         tables = {"runs": results.numbers(load, r), **results.responses(load, r)}
         parts.append({**tables, "benefits": pd.DataFrame(benefits)})
@@ -88,10 +84,7 @@ def _sweep(study: Study) -> pd.DataFrame:
             systems: list[System] = [{**run.system, "name": name}]
             systems += [{**run.system, "name": n, "parallelism": k} for n, k in relaxed.items()]
             r = study.run(replace(run, system=s) for s in systems)
-            rows += [
-                {**_benefit(f"{count} {name}", name, what, r), "gap": gap}
-                for what in _relaxed(arms)
-            ]
+            rows += [{**_benefit(f"{count} {name}", name, what, r), "gap": gap} for what in _relaxed(arms)]
     sweep = pd.DataFrame(rows)
     heavy = sweep.groupby(["system", "relaxed"])[["base_ms", "relaxed_ms"]].transform("last")
     times = sweep["base_ms"] / sweep["relaxed_ms"]

@@ -150,8 +150,7 @@ def arrays(study: Study) -> dict[str, pd.DataFrame]:
     carried = table.dropna(subset="p90_ms").sort_values(["drive", "count"], kind="stable")
     levels = [(gap, n) for gap, n in LOADS.items() if Cell("HC-SD", n, gap) in found]
     reference = [
-        {"gap": gap, "p90_ms": p90_ms(found[Cell("HC-SD", n, gap)]), "text": f"{n} HC-SD"}
-        for gap, n in levels
+        {"gap": gap, "p90_ms": p90_ms(found[Cell("HC-SD", n, gap)]), "text": f"{n} HC-SD"} for gap, n in levels
     ]
     same = [Cell(k, n // arms, gap) for gap, n in LOADS.items() for k, arms in KINDS.items()]
     return {

@@ -24,9 +24,7 @@ def _pair(study: Study, workload: Load) -> dict[str, dict[str, Any]]:
 def gap(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 2: response times of MD and HC-SD."""
     found = [(load, _pair(study, load)) for load in loads(study)]
-    tables = results.joined(
-        {"runs": results.numbers(load, r), **results.responses(load, r)} for load, r in found
-    )
+    tables = results.joined({"runs": results.numbers(load, r), **results.responses(load, r)} for load, r in found)
     gaps = [{"load": load.key, "gap_ms": 1e3 / load.rate} for load, _ in found]
     return {**tables, "loads": pd.DataFrame(gaps)}
 

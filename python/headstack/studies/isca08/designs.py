@@ -127,7 +127,6 @@ def degrees(name: str) -> tuple[int, int, int, int]:
 
     Raises:
         ConfigError: it is not such a name.
-
     """
     found = re.fullmatch(r"D(\d+)A(\d+)S(\d+)H(\d+)", name)
     if found is None:
@@ -142,21 +141,16 @@ def transfer_paths(name: str) -> int:
     Example:
         >>> transfer_paths("D1A2S1H1"), transfer_paths("D1A2S1H2")
         (2, 4)
-
     """
     return math.prod(degrees(name))
 
 
 def taxonomy(study: Study) -> dict[str, pd.DataFrame]:
     """Return every design up to D4A4S4H4, and the transfer paths of figure 1."""
-    names = [
-        f"D{d}A{a}S{s}H{h}" for d in DEGREES for a in DEGREES for s in DEGREES for h in DEGREES
-    ]
+    names = [f"D{d}A{a}S{s}H{h}" for d in DEGREES for a in DEGREES for s in DEGREES for h in DEGREES]
     requests = 300 if study.quick else 2000
     load_: Workload = {"synthetic": light(requests)}
-    r = study.run(
-        Run(load_, {"name": n, "drive": LARGE, "dash": n, "scheduler": "sptf"}) for n in names
-    )
+    r = study.run(Run(load_, {"name": n, "drive": LARGE, "dash": n, "scheduler": "sptf"}) for n in names)
     done = [n for n in names if r[n]["n_requests"] == requests and r[n]["n_errors"] == 0]
     plain = study.run([Run(load_, {"name": "no dash", "drive": LARGE, "scheduler": "sptf"})])
     designs = {
@@ -177,11 +171,7 @@ def taxonomy(study: Study) -> dict[str, pd.DataFrame]:
         for n in DEGREES
     ]
     paths = [{"design": n, "paths": transfer_paths(n)} for n in names]
-    return {
-        "designs": pd.DataFrame([designs]),
-        "paths": pd.DataFrame(paths),
-        "degrees": pd.DataFrame(by_degree),
-    }
+    return {"designs": pd.DataFrame([designs]), "paths": pd.DataFrame(paths), "degrees": pd.DataFrame(by_degree)}
 
 
 #: The arms that fail, in this order. When two remain, they are opposite, as in SA(2).
@@ -201,9 +191,7 @@ def _phase_ms(result: dict[str, Any], start: float, end: float) -> float:
     """Mean response time of the requests completed in a span of the run."""
     series = result["series"]
     total = weight = 0.0
-    rows = zip(
-        series["t_s"], series["response_time_mean_s"], series["throughput_iops"], strict=True
-    )
+    rows = zip(series["t_s"], series["response_time_mean_s"], series["throughput_iops"], strict=True)
     for t, mean, rate in rows:
         if mean is not None and start <= t < end:
             total += mean * rate
@@ -222,9 +210,7 @@ def _failing() -> dict[str, tuple[Fault, ...]]:
     def arm(n: int, at: float, warning: bool) -> Fault:
         return {"at": f"{at:g} s", "arm": n, "warning": warning}
 
-    heads: Iterator[Fault] = (
-        {"at": f"{first} s", "arm": 1, "surface": s, "warning": True} for s in range(4)
-    )
+    heads: Iterator[Fault] = ({"at": f"{first} s", "arm": 1, "surface": s, "warning": True} for s in range(4))
     one_by_one = (arm(n, t, True) for n, t in zip(FAULT_ARMS, FAULT_TIMES_S, strict=True))
     return {
         ONE_BY_ONE: tuple(one_by_one),
@@ -268,23 +254,12 @@ def _faults(study: Study) -> dict[str, pd.DataFrame]:
     for left, start, end in zip((4, 3, 2, 1), edges, edges[1:], strict=False):
         name = ONE_ARM if left == 1 else f"SA({left})"
         means = (_phase_ms(r[n], start + SETTLE_S, end) for n in (ONE_BY_ONE, name))
-        remaining.append(
-            {
-                "left": left,
-                "whole": name,
-                **dict(zip(("failing_ms", "whole_ms"), means, strict=True)),
-            }
-        )
+        remaining.append({"left": left, "whole": name, **dict(zip(("failing_ms", "whole_ms"), means, strict=True))})
     span = FAULT_TIMES_S[0] + SETTLE_S, FAULT_END_S
     after = [
-        {"run": k, "mean_ms": _phase_ms(v, *span), "max_ms": 1e3 * v["response_time_s"]["max"]}
-        for k, v in r.items()
+        {"run": k, "mean_ms": _phase_ms(v, *span), "max_ms": 1e3 * v["response_time_s"]["max"]} for k, v in r.items()
     ]
-    return {
-        "survival": pd.DataFrame([survival]),
-        "remaining": pd.DataFrame(remaining),
-        "after": pd.DataFrame(after),
-    }
+    return {"survival": pd.DataFrame([survival]), "remaining": pd.DataFrame(remaining), "after": pd.DataFrame(after)}
 
 
 def _course(every: Sequence[dict[str, dict[str, Any]]], width: int = 10) -> pd.DataFrame:

@@ -45,11 +45,7 @@ def power(study: Study) -> dict[str, pd.DataFrame]:
         table = results.numbers(load, r).assign(idle_drive_w=idle_w)
         table["above_w"] = table["power_w"] - watts(r["HC-SD"])
         parts.append(
-            {
-                "runs": table,
-                "falls": pd.DataFrame([falls]),
-                **results.power(shown, load=load.key, title=load.title),
-            }
+            {"runs": table, "falls": pd.DataFrame([falls]), **results.power(shown, load=load.key, title=load.title)}
         )
     return {**results.joined(parts), **_across(found)}
 

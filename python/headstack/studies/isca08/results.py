@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .systems import (
-    ORIGINALS,
-    Load,
-    idle_share,
-    keeps_up,
-    mean_ms,
-    mode_share,
-    nonzero_seeks,
-    watts,
-    within,
-)
+from .systems import ORIGINALS, Load, idle_share, keeps_up, mean_ms, mode_share, nonzero_seeks, watts, within
 
 #: Results of systems by name.
 Results = Mapping[str, Mapping[str, Any]]
@@ -108,9 +98,7 @@ def latencies(load: Load, results: Results) -> dict[str, pd.DataFrame]:
             for (a, b), n in zip(pairwise(edges), sums, strict=True)
         ]
         longer = 1 - np.cumsum(counts) / counts.sum()
-        tails += [
-            {**key, "ms": (i + 1) * width, "longer": s} for i, s in enumerate(longer) if s >= RAREST
-        ]
+        tails += [{**key, "ms": (i + 1) * width, "longer": s} for i, s in enumerate(longer) if s >= RAREST]
     return {"waits": pd.DataFrame(classes), "tails": pd.DataFrame(tails)}
 
 

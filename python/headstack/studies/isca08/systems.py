@@ -45,7 +45,6 @@ class Original:
         capacity_gb: capacity of each drive, 10^9 bytes.
         requests: number in the whole trace.
         stand_in: synthetic workload, used without the trace.
-
     """
 
     title: str
@@ -105,14 +104,7 @@ ORIGINALS = {
         4,
         37.17,
         6_155_547,
-        {
-            "reads": 0.66,
-            "local": 0.3,
-            "size": "4 KiB",
-            "rate": "170/s",
-            "devices": 4,
-            "footprint": "5 GB",
-        },
+        {"reads": 0.66, "local": 0.3, "size": "4 KiB", "rate": "170/s", "devices": 4, "footprint": "5 GB"},
     ),
     # One request every 8.76 ms (section 7.1). Sizes and the share of sequential reads are fitted to
     # the means of MD and HC-SD, 3.99 and 4.86 ms.
@@ -147,7 +139,6 @@ class Choices:
         local: share of the stand-ins' requests near a recent one; None for each one's own.
         streams: interleaved streams on each drive in Websearch's stand-in; 0 for none.
         seed: seed of every random stream.
-
     """
 
     conventional: SchedulerName = "c-look"
@@ -172,7 +163,6 @@ class Load:
         rate: mean arrivals, requests/s.
         note: a remark for readers.
         seed: seed of every random stream.
-
     """
 
     key: str
@@ -261,11 +251,7 @@ def _recorded(study: Study, key: str, path: Path) -> Load:
     original, choices = ORIGINALS[key], study.choices
     info = _info(path, path.stat().st_mtime_ns)
     rate, requests = float(info["rate_per_s"]), int(info["n_requests"])
-    table: Workload = {
-        "name": key,
-        "trace": str(path),
-        "device_blocks": _blocks(original),
-    }
+    table: Workload = {"name": key, "trace": str(path), "device_blocks": _blocks(original)}
     note = ""
     wanted = choices.rate if key == "websearch" and choices.rate else rate
     scale = round(rate / wanted, 2)

@@ -19,7 +19,6 @@ class Choices:
         settle_ms: settling for each doubling of tpi.
         median_kb: median size of the small files.
         seed: seed of every random stream.
-
     """
 
     single_s: float = SINGLE_S

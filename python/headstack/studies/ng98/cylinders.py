@@ -46,10 +46,7 @@ def _wider(disk: Disk) -> dict[str, Disk]:
 def bigger(study: Study) -> dict[str, pd.DataFrame]:
     """Return the effects of larger cylinders, figures 3 and 4."""
     disk, n = hypothetical(study), count(study)
-    found = {
-        name: _measured(runs.reads(study, places, _wider(disk)))
-        for name, places in _traces(study).items()
-    }
+    found = {name: _measured(runs.reads(study, places, _wider(disk))) for name, places in _traces(study).items()}
     seeks = [
         {
             "workload": name,
@@ -145,12 +142,9 @@ def window(study: Study, cylinders: float) -> Places:
     return workloads.uniform(count(study), study.choices.seed, int(cylinders * size), middle)
 
 
+@seeds.over_seeds("tpi")
 def density(study: Study) -> dict[str, pd.DataFrame]:
     """Return the two effects of tpi on seeks, over several seeds."""
-    return seeds.averaged(study, _density, ("tpi",))
-
-
-def _density(study: Study) -> dict[str, pd.DataFrame]:
     settle = study.choices.settle_s
     travel = HYPOTHETICAL.curve.travel_s
     even = float(formulas.break_even_window_cylinders(DOUBLE, travel, settle))
@@ -172,13 +166,7 @@ def _density(study: Study) -> dict[str, pd.DataFrame]:
         # With distances counted in tracks, a window has as many of them at any density.
         times["in_tracks_ms"] = times["before_ms"]
         rows.append(
-            {
-                "case": case,
-                "tpi": factor,
-                "even_cylinders": even,
-                "least_settle_ms": _least_settle_ms(),
-                **times,
-            }
+            {"case": case, "tpi": factor, "even_cylinders": even, "least_settle_ms": _least_settle_ms(), **times}
         )
     changed = {r["case"]: r["denser_ms"] / r["before_ms"] for r in rows}
     both = {}

@@ -84,7 +84,6 @@ class Disk:
         tpi_factor: track density relative to the drive to which distances refer.
         settle_s: settling for each factor of e in track density.
         curve: seek curve of the drive with factor 1.
-
     """
 
     heads: int = HEADS
@@ -114,9 +113,7 @@ class Disk:
     def switch_s(self) -> float:
         """Mean time of a head switch, as determined by the skew."""
         turn = float(formulas.rotation_time_s(self.rpm))
-        track, cylinder = (
-            self.skew(t) / self.track_sectors * turn for t in (TRACK_SWITCH_S, CYLINDER_SWITCH_S)
-        )
+        track, cylinder = (self.skew(t) / self.track_sectors * turn for t in (TRACK_SWITCH_S, CYLINDER_SWITCH_S))
         return float(formulas.mean_switch_s(self.heads, track, cylinder))
 
     def seek_s(self, cylinders: npt.ArrayLike) -> Array:
@@ -132,11 +129,8 @@ class Disk:
             name: name in results.
             switches: whether switches take time; sectors are skewed by it, in whole sectors.
             changes: tables of the drive that replace the defaults.
-
         """
-        track, cylinder = (
-            (self.skew(TRACK_SWITCH_S), self.skew(CYLINDER_SWITCH_S)) if switches else (0, 0)
-        )
+        track, cylinder = (self.skew(TRACK_SWITCH_S), self.skew(CYLINDER_SWITCH_S)) if switches else (0, 0)
         zone = {
             "first_cylinder": 0,
             "last_cylinder": self.cylinders - 1,
@@ -181,9 +175,7 @@ def buffered(look_ahead: int = LOOK_AHEAD) -> dict[str, Any]:
 
     Reads are answered over the interface; writes go to the medium.
     """
-    miss, hit = (
-        {k: _ms(t) for k in ("after_read", "after_write")} for t in (OVERHEAD_S, HIT_OVERHEAD_S)
-    )
+    miss, hit = ({k: _ms(t) for k in ("after_read", "after_write")} for t in (OVERHEAD_S, HIT_OVERHEAD_S))
     return {
         "cache": {
             "enabled": True,

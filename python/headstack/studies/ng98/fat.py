@@ -31,15 +31,7 @@ import numpy as np
 from headstack import formulas
 from headstack.formulas import KB, SECTOR_BYTES
 
-from .drive import (
-    AVERAGE,
-    HIT_OVERHEAD_S,
-    INTERFACE_BYTES_PER_S,
-    LOOK_AHEAD,
-    OVERHEAD_S,
-    TRACK_SECTORS,
-    Disk,
-)
+from .drive import AVERAGE, HIT_OVERHEAD_S, INTERFACE_BYTES_PER_S, LOOK_AHEAD, OVERHEAD_S, TRACK_SECTORS, Disk
 
 #: Where the partition begins, sectors of the root directory, copies of the table.
 FIRST_SECTOR, ROOT_SECTORS, COPIES = 64, 32, 2
@@ -72,7 +64,6 @@ class Layout:
         capacity_mib: in 2^20 bytes; determines the cluster size.
         first: first sector of the partition.
         cluster: sectors in a cluster; by capacity if it is 0.
-
     """
 
     capacity_mib: int
@@ -116,7 +107,6 @@ class Drive:
         look_ahead: sectors, 0 for none.
         time_s: current time.
         hits: reads served from the buffer.
-
     """
 
     look_ahead: int = LOOK_AHEAD
@@ -197,7 +187,6 @@ class Machine:
         accesses: requests to the drive as (sector, sectors, write), in order.
         calls: number of host calls.
         phases: results of each measurement of a benchmark.
-
     """
 
     layout: Layout
@@ -279,7 +268,6 @@ def large_files(
         sizes_kb: sizes of the files.
         seed: seed of the random places.
         walk: whether moving backwards follows the chain from the start, as in DOS.
-
     """
     random = np.random.default_rng([98, 7, seed])
     rates, cluster = [], 0
@@ -305,9 +293,7 @@ def stream(machine: Machine, file: File, *, write: bool) -> float:
     return machine.measured(file.sectors * SECTOR_BYTES / KB, begin)
 
 
-def _random(
-    machine: Machine, file: File, random: np.random.Generator, *, write: bool, walk: bool
-) -> float:
+def _random(machine: Machine, file: File, random: np.random.Generator, *, write: bool, walk: bool) -> float:
     begin, current = machine.drive.time_s, 0
     offsets = random.integers(file.sectors // LARGE_CALL, size=RANDOM_ACCESSES) * LARGE_CALL
     for offset in offsets.tolist():
@@ -322,9 +308,7 @@ def _random(
     return machine.measured(RANDOM_ACCESSES * LARGE_CALL * SECTOR_BYTES / KB, begin)
 
 
-def _transfer(
-    machine: Machine, file: File, offset: int, sectors: int, write: bool, allocate: bool = False
-) -> None:
+def _transfer(machine: Machine, file: File, offset: int, sectors: int, write: bool, allocate: bool = False) -> None:
     unit = machine.layout.unit
     last = (offset + sectors - 1) // unit
     machine.look_up(file.first + offset // unit, file.first + last, allocate)
@@ -342,13 +326,9 @@ def figure_7(
 ) -> float:
     """Return the score of the large-file test, the mean over partition starts across a cylinder."""
     machines = [
-        Machine(Layout(capacity_mib, FIRST_SECTOR + _CYLINDER * i // starts), buffers=buffers)
-        for i in range(starts)
+        Machine(Layout(capacity_mib, FIRST_SECTOR + _CYLINDER * i // starts), buffers=buffers) for i in range(starts)
     ]
-    scores = [
-        large_files(machine, sizes_kb, first_seed + i, walk=walk)
-        for i, machine in enumerate(machines)
-    ]
+    scores = [large_files(machine, sizes_kb, first_seed + i, walk=walk) for i, machine in enumerate(machines)]
     return float(np.mean(scores))
 
 
@@ -363,7 +343,6 @@ class SmallFiles:
         sizes: sizes of the files in sectors, directory by directory.
         opens: numbers of the files, in order.
         writes: whether an open writes the file.
-
     """
 
     sizes: list[int]
@@ -377,9 +356,7 @@ def small_files(seed: int, opens: int = 12_000, median_kb: float = 2.0) -> Small
     bytes_ = random.lognormal(np.log(median_kb * KB), SIGMA, FILES)
     sizes = np.ceil(np.minimum(bytes_, LARGEST_SMALL_KB * KB) / SECTOR_BYTES).astype(int)
     popular = np.arange(1, DIRECTORIES + 1) ** -ZIPF
-    directories = random.permutation(DIRECTORIES)[
-        random.choice(DIRECTORIES, opens, p=popular / popular.sum())
-    ].tolist()
+    directories = random.permutation(DIRECTORIES)[random.choice(DIRECTORIES, opens, p=popular / popular.sum())].tolist()
     choices, others = random.random(opens).tolist(), random.integers(FILES, size=opens).tolist()
     each, order, file = FILES // DIRECTORIES, [], 0
     for choice, directory, other in zip(choices, directories, others, strict=True):
@@ -454,19 +431,12 @@ class _Cache:
 
 
 def figure_9(
-    capacity_mib: int,
-    cache_bytes: int,
-    seeds: Sequence[int],
-    *,
-    look_ahead: int = LOOK_AHEAD,
-    median_kb: float = 2.0,
+    capacity_mib: int, cache_bytes: int, seeds: Sequence[int], *, look_ahead: int = LOOK_AHEAD, median_kb: float = 2.0
 ) -> float:
     """Return the score of the small-file test on a partition, the mean over seeds."""
     scores = [
         open_files(
-            Machine(Layout(capacity_mib), Drive(look_ahead)),
-            small_files(seed, median_kb=median_kb),
-            cache_bytes,
+            Machine(Layout(capacity_mib), Drive(look_ahead)), small_files(seed, median_kb=median_kb), cache_bytes
         )
         for seed in seeds
     ]

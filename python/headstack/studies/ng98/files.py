@@ -68,15 +68,10 @@ def capacity(study: Study) -> dict[str, pd.DataFrame]:
     ]
     tables = {
         "scores": pd.DataFrame(rows),
-        "clusters": pd.DataFrame(
-            [{"mib": mib, "sectors": float(formulas.cluster_sectors(mib))} for mib in ENDS_MIB]
-        ),
+        "clusters": pd.DataFrame([{"mib": mib, "sectors": float(formulas.cluster_sectors(mib))} for mib in ENDS_MIB]),
         "allocated": pd.DataFrame(
             [
-                {
-                    "cluster": c,
-                    "sectors": FILES * float(formulas.allocated_sectors(FILE_SECTORS, c)),
-                }
+                {"cluster": c, "sectors": FILES * float(formulas.allocated_sectors(FILE_SECTORS, c))}
                 for c in DRAWN_CLUSTERS
             ]
         ),

@@ -38,7 +38,6 @@ def reads(
         sectors: number of sectors of each read.
         switches: whether head switches take time.
         changes: tables of the drives that replace the defaults.
-
     """
     digest = hashlib.sha256(places.tobytes()).hexdigest()[:16]
     folder = study.store.directory.parent / "traces"
@@ -48,12 +47,7 @@ def reads(
     return study.run(Run(load, system) for system in systems)
 
 
-def played(
-    study: Study,
-    accesses: Sequence[tuple[int, int, bool]],
-    system: System,
-    think_s: float,
-) -> float:
+def played(study: Study, accesses: Sequence[tuple[int, int, bool]], system: System, think_s: float) -> float:
     """Run accesses (sector, sectors, write) one after another; return their mean time in s.
 
     Args:
@@ -61,7 +55,6 @@ def played(
         accesses: in order.
         system: the system.
         think_s: pause after each.
-
     """
     table = np.asarray(accesses, dtype=np.int64)
     digest = hashlib.sha256(table.tobytes()).hexdigest()[:16]
@@ -69,11 +62,7 @@ def played(
     places, sizes, writes = table.T
     write(places, path, sizes, [bool(w) for w in writes])
     closed: Closed = {"outstanding": 1, "think_time": f"{1e6 * think_s:.0f} us"}
-    load: Workload = {
-        "name": "played",
-        "trace": str(path.resolve()),
-        "arrivals": {"closed": closed},
-    }
+    load: Workload = {"name": "played", "trace": str(path.resolve()), "arrivals": {"closed": closed}}
     return mean_s(study.run([Run(load, system)])[system["name"]])
 
 

@@ -53,8 +53,7 @@ def shares(seek_s: float) -> dict[str, float]:
 def components(study: Study) -> dict[str, pd.DataFrame]:
     """Return the sums of "How it adds up" and figure 1."""
     media, link = (
-        float(formulas.transfer_time_s(REQUEST_BYTES, rate))
-        for rate in (AVERAGE.media_rate, INTERFACE_BYTES_PER_S)
+        float(formulas.transfer_time_s(REQUEST_BYTES, rate)) for rate in (AVERAGE.media_rate, INTERFACE_BYTES_PER_S)
     )
     hit = float(formulas.buffer_hit_time_s(HIT_OVERHEAD_S, REQUEST_BYTES, INTERFACE_BYTES_PER_S))
     seconds = {
@@ -151,9 +150,7 @@ def data_rate(study: Study) -> dict[str, pd.DataFrame]:
         "media_mb_per_s": AVERAGE.media_rate / MB,
         "at_3600_mb_per_s": AVERAGE.media_rate / MB * 3600 / RPM,
         "growth_percent": 100 * float(np.sqrt(1.6) - 1),
-        "highest_rpm": float(
-            formulas.highest_rotation_rpm(CHANNEL_BYTES_PER_S, 10 * TRACK_SECTORS)
-        ),
+        "highest_rpm": float(formulas.highest_rotation_rpm(CHANNEL_BYTES_PER_S, 10 * TRACK_SECTORS)),
         "highest_now_rpm": float(formulas.highest_rotation_rpm(CHANNEL_BYTES_PER_S, TRACK_SECTORS)),
         "rpm": RPM,
     }

@@ -21,13 +21,7 @@ from . import runs
 from .drive import AVERAGE, RPM, SEEK_S
 
 #: Drives in the order of their years, with dual-actuator ones, to show the effect of a second arm.
-DRIVES = (
-    "barracuda-es-750",
-    "ultrastar-7k4000",
-    "exos-x18",
-    "exos-2x18-sas",
-    "ultrastar-hs760",
-)
+DRIVES = ("barracuda-es-750", "ultrastar-7k4000", "exos-x18", "exos-2x18-sas", "ultrastar-hs760")
 
 #: The article's year, and the capacity of the drive in its section "Fewer heads".
 ARTICLE_YEAR, ARTICLE_BYTES = 1998, 4 * GB
@@ -53,7 +47,6 @@ class Point:
         rate: mean rate of long reads, all actuators together, bytes/s.
         actuators: number of independent actuators.
         source: source of capacity, seek and rate.
-
     """
 
     name: str

@@ -11,15 +11,7 @@ from headstack.formulas import SECTOR_BYTES
 from headstack.studies.study import Study
 
 from . import runs, workloads
-from .drive import (
-    CHANNEL_BYTES_PER_S,
-    CYLINDER_SWITCH_S,
-    HEADS,
-    REQUEST_SECTORS,
-    TRACK_SWITCH_S,
-    Curve,
-    Disk,
-)
+from .drive import CHANNEL_BYTES_PER_S, CYLINDER_SWITCH_S, HEADS, REQUEST_SECTORS, TRACK_SWITCH_S, Curve, Disk
 from .times import count
 
 #: Sizes in sectors of requests and tracks in the simulation; and a factor of bits per track.
@@ -58,8 +50,7 @@ def switches(study: Study) -> dict[str, pd.DataFrame]:
         for s in range(80, 340, 4)
     ]
     curve += [
-        {"request": _kbytes(n), "how": "simulator", "track_sectors": s, "ms": 1e3 * t}
-        for (n, s), t in found.items()
+        {"request": _kbytes(n), "how": "simulator", "track_sectors": s, "ms": 1e3 * t} for (n, s), t in found.items()
     ]
     rows = {f"{n} sectors on {s}": (1e3 * formula_s(n, s), 1e3 * t) for (n, s), t in found.items()}
     return {
@@ -88,10 +79,7 @@ def simulated(study: Study, sectors: int, track: int, alignment: int = 1) -> flo
     disk = Disk(track_sectors=track, curve=EVEN)
     space = (disk.sectors - sectors) * SECTOR_BYTES
     places = workloads.uniform(count(study), study.choices.seed, space) // alignment * alignment
-    long, short = (
-        runs.seek_s(runs.reads(study, places, {"a": disk}, n, switches=True)["a"])
-        for n in (sectors, 1)
-    )
+    long, short = (runs.seek_s(runs.reads(study, places, {"a": disk}, n, switches=True)["a"]) for n in (sectors, 1))
     return long - short
 
 
@@ -153,22 +141,12 @@ def no_id(study: Study) -> dict[str, pd.DataFrame]:
     for share in ID_SHARES:
         row = {**_no_id(study, share, before, places), **near[share]}
         rows.append(row)
-        for name, key in zip(
-            CHANGES, ("rate_mb_per_s", "switches", "seeks", "time_s"), strict=True
-        ):
+        for name, key in zip(CHANGES, ("rate_mb_per_s", "switches", "seeks", "time_s"), strict=True):
             row[f"{name} change"] = row[f"without_{key}"] / row[f"with_{key}"] - 1
             changes.append(
-                {
-                    "format": f"{share:.0%} of the track in ID fields",
-                    "of": name,
-                    "percent": 100 * row[f"{name} change"],
-                }
+                {"format": f"{share:.0%} of the track in ID fields", "of": name, "percent": 100 * row[f"{name} change"]}
             )
-    return {
-        "formats": pd.DataFrame(rows),
-        "changes": pd.DataFrame(changes),
-        "drawn": formats(),
-    }
+    return {"formats": pd.DataFrame(rows), "changes": pd.DataFrame(changes), "drawn": formats()}
 
 
 def _near(study: Study, before: Disk) -> dict[float, dict[str, float]]:
@@ -177,16 +155,12 @@ def _near(study: Study, before: Disk) -> dict[float, dict[str, float]]:
     The columns have the interval of the difference, which the same places on both drives make
     small.
     """
-    disks = {"with": before} | {
-        f"{share}": replace(before, track_sectors=_without(share)) for share in ID_SHARES
-    }
+    disks = {"with": before} | {f"{share}": replace(before, track_sectors=_without(share)) for share in ID_SHARES}
     every = []
     for seed in study.seeds():
         places = workloads.uniform(count(study), seed, workloads.EXAMPLE_BYTES)
         found = runs.reads(study, places, disks)
-        every.append(
-            {k: (float(r["nonzero_seek_ratio"]), 1e3 * runs.seek_s(r)) for k, r in found.items()}
-        )
+        every.append({k: (float(r["nonzero_seek_ratio"]), 1e3 * runs.seek_s(r)) for k, r in found.items()})
     rows: dict[float, dict[str, float]] = {share: {} for share in ID_SHARES}
     for share, row in rows.items():
         for i, key in enumerate(("near_seeks", "near_ms")):

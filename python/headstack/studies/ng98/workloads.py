@@ -114,10 +114,7 @@ def seeks(places: Places, disk: Disk) -> tuple[float, float]:
 
 
 def write(
-    places: Places,
-    path: Path,
-    sectors: int | Places = REQUEST_SECTORS,
-    writes: Sequence[bool] | None = None,
+    places: Places, path: Path, sectors: int | Places = REQUEST_SECTORS, writes: Sequence[bool] | None = None
 ) -> Path:
     """Write requests to these places as a trace, unless it exists; return its path.
 

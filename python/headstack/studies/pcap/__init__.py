@@ -22,7 +22,6 @@ class Choices:
         shelf_threads: number of threads of each drive of Figure 10.
         law: the law of the energy of seeks: one of `runs.LAWS`.
         channel: the time for which the channel stays on after a command.
-
     """
 
     seed: int = 1

@@ -27,14 +27,8 @@ CAPACITY = 18_000_207_937_536
 #: surfaces. These have one queue, so the number of arms in motion can be limited.
 DRIVES: dict[str, System] = {
     "own halves, both arms": {"drive": "exos-2x18-sata"},
-    "shared surfaces, two arms": {
-        "drive": "exos-2x18-sata",
-        "parallelism": {"arm_share": "all", "arms_in_motion": 2},
-    },
-    "shared surfaces, one arm": {
-        "drive": "exos-2x18-sata",
-        "parallelism": {"arm_share": "all", "arms_in_motion": 1},
-    },
+    "shared surfaces, two arms": {"drive": "exos-2x18-sata", "parallelism": {"arm_share": "all", "arms_in_motion": 2}},
+    "shared surfaces, one arm": {"drive": "exos-2x18-sata", "parallelism": {"arm_share": "all", "arms_in_motion": 1}},
 }
 
 
@@ -49,18 +43,11 @@ def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFr
         }
     ]
     systems: list[System] = [
-        {
-            "name": f"{name}/{depth}",
-            **drive,
-            "layers": [runs.queue(depth, 128)],
-            "capping": {"policy": "none"},
-        }
+        {"name": f"{name}/{depth}", **drive, "layers": [runs.queue(depth, 128)], "capping": {"policy": "none"}}
         for name, drive in DRIVES.items()
         for depth in depths
     ]
-    result = headstack.run(
-        workload={"jobs": jobs, "warm_up": "10 s"}, systems=systems, log_requests=False
-    )
+    result = headstack.run(workload={"jobs": jobs, "warm_up": "10 s"}, systems=systems, log_requests=False)
     rows = []
     for system in result.document["systems"]:
         name, _, depth = system["name"].partition("/")
@@ -89,10 +76,7 @@ FIGURE = Picture(
             Axis("watts", "power (W)"),
             Axis("iops", "random reads per second"),
             colour="system",
-            layers=(
-                Layer("line", markers=True, order="depth"),
-                Layer("text", text="depth", dy=-10),
-            ),
+            layers=(Layer("line", markers=True, order="depth"), Layer("text", text="depth", dy=-10)),
             width=380,
             height=300,
         ),

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from headstack.studies.seeds import averaged, of_one_run
+from headstack.studies.seeds import averaged, of_one_run, over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -56,12 +56,9 @@ def _power(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat([power, runs.course({"cap": first}, {"cap_w": "cap"}, 5)])
 
 
+@over_seeds("summary", "released", "kept")
 def controllers(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 4: the base controller and the agile one."""
-    return averaged(study, _controllers, ("summary", "released", "kept"))
-
-
-def _controllers(study: Study) -> dict[str, pd.DataFrame]:
     found = compared(study)
     base, agile = found["base"], found["tail-latency"]
     idler = runs.run("idle", [runs.job(1, rate="0.02/s", duration="301 s")])
@@ -194,12 +191,7 @@ def _concurrency(study: Study) -> dict[str, pd.DataFrame]:
     modes = runs.modes(c, c.open_start)
     wanted = [
         runs.capped(
-            f"{mode}, {cap:g} W, {n} threads",
-            *modes[mode],
-            ((0.0, cap),),
-            threads=n,
-            seconds=length,
-            seed=c.seed,
+            f"{mode}, {cap:g} W, {n} threads", *modes[mode], ((0.0, cap),), threads=n, seconds=length, seed=c.seed
         )
         for mode, cap, n in cases
     ]
@@ -257,7 +249,7 @@ def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
     rows = cast(list[dict[str, Any]], loads.to_dict("records"))
 
     def highest(cap: str, most: float = 1.0) -> Mapping[str, Any]:
-        return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=_power_of)
+        return max((r for r in rows if r["cap"] == cap and r["utilisation"] <= most), key=lambda r: float(r["power_w"]))
 
     above = [r["utilisation"] for r in rows if r["cap"] == "8 W" and r["power_w"] > 8.2]
     low = next(r for r in rows if r["cap"] == "8 W")
@@ -277,10 +269,6 @@ def _load_summary(study: Study, loads: pd.DataFrame) -> pd.DataFrame:
         found[f"highest_{cap[0]}_w_half"] = of.get("power_w_half", 0.0)
     note = "only with threads that are due at the same moments"
     return pd.DataFrame([{**found, "remark": note if study.choices.together else ""}])
-
-
-def _power_of(row: Mapping[str, Any]) -> float:
-    return float(row["power_w"])
 
 
 def live(study: Study) -> dict[str, pd.DataFrame]:

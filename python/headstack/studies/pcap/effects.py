@@ -33,7 +33,6 @@ class Setting:
         expiry: the expiry of reads from the start; the elevator's own if empty.
         depth: the depth of the drive's queue from the start.
         below_w: how far below the cap the policy's cap is.
-
     """
 
     name: str
@@ -96,12 +95,7 @@ def system(setting: Setting, caps: Sequence[tuple[float, float]]) -> System:
     lower = [(at, watts - setting.below_w) for at, watts in caps]
     # What is over counts against the cap of the load.
     tolerance = f"{runs.EPSILON_W + setting.below_w} W"
-    capping = {
-        "policy": policy,
-        "parameters": dict(parameters),
-        "caps": runs.caps(lower),
-        "tolerance": tolerance,
-    }
+    capping = {"policy": policy, "parameters": dict(parameters), "caps": runs.caps(lower), "tolerance": tolerance}
     run = runs.run(setting.name, [], queues=(setting.depth, runs.OPEN[1]), capping=capping)
     table = cast("System", {**run.system})
     if setting.expiry:

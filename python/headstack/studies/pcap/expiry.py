@@ -28,9 +28,7 @@ DEPTHS = (1, 2, 4, 8, 16, 32)
 SECONDS, WARM_UP_S = 1800, 30
 
 
-def measure(
-    expiry_ms: float, elevator: ElevatorName, seed: int
-) -> dict[tuple[int, int], Mapping[str, Any]]:
+def measure(expiry_ms: float, elevator: ElevatorName, seed: int) -> dict[tuple[int, int], Mapping[str, Any]]:
     """Return the result for each pair of places and depth under random reads of 128 threads."""
     systems: list[System] = []
     for places in PLACES:
@@ -38,27 +36,17 @@ def measure(
             queue = runs.queue(depth, places, elevator)
             queue["elevator_parameters"] = {"read_expire": f"{expiry_ms} ms"}
             systems.append(
-                {
-                    "name": f"{places}/{depth}",
-                    "drive": runs.DRIVE,
-                    "layers": [queue],
-                    "capping": {"policy": "none"},
-                }
+                {"name": f"{places}/{depth}", "drive": runs.DRIVE, "layers": [queue], "capping": {"policy": "none"}}
             )
     jobs = [runs.job(128, duration=f"{SECONDS + WARM_UP_S} s")]
     result = headstack.run(
-        workload={"jobs": jobs, "warm_up": f"{WARM_UP_S} s"},
-        systems=systems,
-        seed=seed,
-        log_requests=False,
+        workload={"jobs": jobs, "warm_up": f"{WARM_UP_S} s"}, systems=systems, seed=seed, log_requests=False
     )
     found = {s["name"]: s for s in result.document["systems"]}
     return {(n, d): found[f"{n}/{d}"] for n in PLACES for d in DEPTHS}
 
 
-def table(
-    results: Mapping[tuple[int, int], Mapping[str, Any]], quantity: str, digits: int
-) -> list[str]:
+def table(results: Mapping[tuple[int, int], Mapping[str, Any]], quantity: str, digits: int) -> list[str]:
     """Return the rows of a table: ``power_w``, ``iops`` or ``p99_s``."""
 
     def value(result: Mapping[str, Any]) -> float:
@@ -68,9 +56,7 @@ def table(
             return float(result["throughput_iops"])
         return float(result["capping"]["admitted_response_time_s"]["p99"])
 
-    return [
-        "[" + ", ".join(f"{value(results[n, d]):.{digits}f}" for d in DEPTHS) + "]" for n in PLACES
-    ]
+    return ["[" + ", ".join(f"{value(results[n, d]):.{digits}f}" for d in DEPTHS) + "]" for n in PLACES]
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from headstack.schema.workload import Job
-from headstack.studies.seeds import averaged
+from headstack.studies.seeds import over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -20,9 +20,7 @@ BATCH_BYTES = 122_070 * 4096
 BURST_CAPS = (None, 9.0, 8.5, 8.0)
 
 #: Caps of Figure 10 in watts: the first ten minutes are without one.
-SHELF_CAPS = tuple(
-    zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False)
-)
+SHELF_CAPS = tuple(zip(range(600, 3301, 300), (200, 190, 185, 170, 195, 150, 150, 180, 205), strict=False))
 SHELF_END = 3300
 TIERS = (5, 5, 6)
 
@@ -30,12 +28,9 @@ TIERS = (5, 5, 6)
 EFFICIENCY = 0.83
 
 
+@over_seeds("caps", "steps", "capped")
 def batch(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 8: the time of a batch job under caps."""
-    return averaged(study, _batch, ("caps", "steps", "capped"))
-
-
-def _batch(study: Study) -> dict[str, pd.DataFrame]:
     volume = BATCH_BYTES // (4 if study.quick else 1)
     jobs = [runs.job(study.choices.threads, volume=f"{volume} B")]
     found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BATCH_CAPS])
@@ -54,8 +49,7 @@ def _batch(study: Study) -> dict[str, pd.DataFrame]:
         for name, cap in ((runs.cap_name(cap), cap) for cap in BATCH_CAPS)
     ]
     falls = {
-        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)]
-        for a, b in pairwise(BATCH_CAPS[1:])
+        f"{a:g} to {b:g} W": ratio[runs.cap_name(b)] - ratio[runs.cap_name(a)] for a, b in pairwise(BATCH_CAPS[1:])
     }
     steps = {
         "largest": max(falls.values()),
@@ -81,12 +75,9 @@ def _bursts(together: bool) -> list[Job]:
     return [constant, first, second]
 
 
+@over_seeds("parts", "totals", "lost", "summary")
 def bursty(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 9: bursts under caps."""
-    return averaged(study, _bursty, ("parts", "totals", "lost", "summary"))
-
-
-def _bursty(study: Study) -> dict[str, pd.DataFrame]:
     jobs = _bursts(study.choices.together)
     found = runs.of(study, [runs.under(study.choices, cap, jobs) for cap in BURST_CAPS])
     busy = {n: _in_bursts(r) for n, r in found.items()}
@@ -96,12 +87,7 @@ def _bursty(study: Study) -> dict[str, pd.DataFrame]:
         for i, (part, iops) in enumerate(by_part.items())
     ]
     totals = [
-        {
-            "cap": n,
-            "iops": sum(busy[n].values()),
-            "burst_s": _length(r, "40 MB"),
-            "duration_s": float(r["duration_s"]),
-        }
+        {"cap": n, "iops": sum(busy[n].values()), "burst_s": _length(r, "40 MB"), "duration_s": float(r["duration_s"])}
         for n, r in found.items()
     ]
     lost = {j: 100 * (1 - busy["8 W"][j] / busy["no cap"][j]) for j in ("40 MB", "20 MB")}
@@ -139,12 +125,9 @@ def _length(result: Mapping[str, Any], job: str) -> float:
     return float(sum(v > 0 for v in series["job_iops"][job]) / 3)
 
 
+@over_seeds("summary", "settled", "tiers")
 def shelf(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 10: PCAP/S over sixteen drives in three tiers."""
-    return averaged(study, _shelf, ("summary", "settled", "tiers"))
-
-
-def _shelf(study: Study) -> dict[str, pd.DataFrame]:
     c = study.choices
     found = runs.of(study, [shelf_run(c.seed, threads=c.shelf_threads)])["pcap-s"]
     series, power = found["capping"]["series"], _tiers(found)

@@ -77,7 +77,6 @@ class Experiment:
         make: function that makes its runs.
         pairs: policies to compare.
         designed_for: whether PCAP or the map of feed-forward was designed for its load.
-
     """
 
     name: str
@@ -200,10 +199,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment("Figure 9: 8 W", _bursts(8.0), FAST),
     Experiment("Figure 10", _figure_10, ((PCAP_S, OURS_TAIL),)),
     Experiment(
-        "70 % reads of 16 KiB, skewed",
-        _on(_mixed, LATER),
-        (*FAST, *TAIL, (PCAP_TAIL, OURS_MIXED)),
-        designed_for=False,
+        "70 % reads of 16 KiB, skewed", _on(_mixed, LATER), (*FAST, *TAIL, (PCAP_TAIL, OURS_MIXED)), designed_for=False
     ),
     Experiment("open arrivals, 125/s", _on(_open, LATER), FAST, designed_for=False),
     Experiment(
@@ -225,27 +221,16 @@ def websearch(path: Path) -> tuple[Experiment, ...]:
     over its 4 TB, as in the paper. The trace has more requests per second than one drive can serve,
     so the gaps between requests are made three times as long.
     """
-    table: Workload = {
-        "name": "websearch",
-        "trace": str(path),
-        "concatenate": "measured",
-        "space_scale": 36.0,
-    }
+    table: Workload = {"name": "websearch", "trace": str(path), "concatenate": "measured", "space_scale": 36.0}
     slower: Workload = {**table, "time_scale": 3.0}
     closed: Workload = {**table, "arrivals": {"closed": {"outstanding": 64}}}
     both = (*FAST, *TAIL)
     return (
         Experiment(
-            "Websearch, a third of its rate",
-            _on(lambda: slower, ((20.0, 8.7), (100.0, 8.4))),
-            both,
-            designed_for=False,
+            "Websearch, a third of its rate", _on(lambda: slower, ((20.0, 8.7), (100.0, 8.4))), both, designed_for=False
         ),
         Experiment(
-            "Websearch, 64 outstanding",
-            _on(lambda: closed, ((20.0, 8.4), (60.0, 8.0))),
-            both,
-            designed_for=False,
+            "Websearch, 64 outstanding", _on(lambda: closed, ((20.0, 8.4), (60.0, 8.0))), both, designed_for=False
         ),
     )
 
@@ -261,9 +246,7 @@ def compare(study: Study, experiment: Experiment, seeds: Sequence[int]) -> list[
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in policies}
     for seed in seeds:
         study.label = f"{experiment.name}, seed {seed}"
-        for name, result in study.run(
-            [experiment.make(policy, seed) for policy in policies.values()]
-        ).items():
+        for name, result in study.run([experiment.make(policy, seed) for policy in policies.values()]).items():
             found[name].append(result)
     rows = []
     for reference, other in experiment.pairs:
@@ -296,10 +279,7 @@ def cell(value: Mapping[str, Any] | None, form: str) -> str:
     if value is None:
         return ""
     half = "" if value["half"] is None else f" ± {form.format(value['half'])}"
-    return (
-        f"{form.format(value['reference'])} → {form.format(value['other'])} "
-        f"({form.format(value['change'])}{half})"
-    )
+    return f"{form.format(value['reference'])} → {form.format(value['other'])} ({form.format(value['change'])}{half})"
 
 
 def policies(study: Study, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], Table]:

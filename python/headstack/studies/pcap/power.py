@@ -8,7 +8,7 @@ import pandas as pd
 
 from headstack import drives
 from headstack.schema.workload import Job, Synthetic
-from headstack.studies.seeds import averaged
+from headstack.studies.seeds import over_seeds
 from headstack.studies.study import Study
 
 from . import runs
@@ -33,8 +33,7 @@ class Sample(NamedTuple):
 SAMPLES = {
     "HDD-C, Ultrastar 7K4000": Sample(runs.DRIVE, "its own powers were fitted to the paper's text"),
     "a Seagate drive of 4 TB": Sample(
-        "constellation-es3-4tb",
-        "its file has the currents of its manual; the paper prints no number for it",
+        "constellation-es3-4tb", "its file has the currents of its manual; the paper prints no number for it"
     ),
 }
 
@@ -61,13 +60,7 @@ def _sequential(name: str, length: float, drive: str = runs.DRIVE, **more: Any) 
     """Return a run of two threads that read one after the other through the drive."""
     if drive == runs.DRIVE:
         more["system"] = {"cache": BUFFER}
-    requests: Synthetic = {
-        "reads": 1.0,
-        "size": "1 MiB",
-        "block": "1 MiB",
-        "sequential": 1.0,
-        "footprint": "400 GB",
-    }
+    requests: Synthetic = {"reads": 1.0, "size": "1 MiB", "block": "1 MiB", "sequential": 1.0, "footprint": "400 GB"}
     jobs: list[Job] = [{"threads": 2, "duration": f"{length + 5} s", "requests": requests}]
     return runs.run(name, jobs, drive=drive, warm_up_s=5, **more)
 
@@ -82,24 +75,15 @@ def static_w(drive: str) -> float:
     return 5 * float(at_5_v) + 12 * float(at_12_v)
 
 
+@over_seeds("drives")
 def four_drives(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 1: the power of random and sequential loads beyond the static power."""
-    return averaged(study, _four_drives, ("drives",))
-
-
-def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
     seed = study.choices.seed
     length = seconds(study) / 4
     wanted = []
     for title, sample in SAMPLES.items():
         wanted += [
-            runs.settled(
-                f"{title}, random",
-                length,
-                queues=runs.START,
-                drive=sample.drive,
-                seed=seed,
-            ),
+            runs.settled(f"{title}, random", length, queues=runs.START, drive=sample.drive, seed=seed),
             _sequential(f"{title}, sequential", length, sample.drive, seed=seed),
         ]
     found = runs.of(study, wanted)
@@ -112,26 +96,15 @@ def _four_drives(study: Study) -> dict[str, pd.DataFrame]:
         parts = {"static": static, "dynamic, random": dynamic["random_w"]}
         bars += [{"drive": title, "of": k, "watts": v, "order": i}
                  for i, (k, v) in enumerate(parts.items())]  # fmt: skip
-    return {
-        "drives": pd.DataFrame(rows),
-        "bars": pd.DataFrame(bars),
-    }
+    return {"drives": pd.DataFrame(rows), "bars": pd.DataFrame(bars)}
 
 
+@over_seeds("sequential", "random", "peak")
 def throttling(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 2: power at throttled rates."""
-    return averaged(study, _throttling, ("sequential", "random", "peak"))
-
-
-def _throttling(study: Study) -> dict[str, pd.DataFrame]:
     length, seed = seconds(study) / 2, study.choices.seed
-    wanted = [
-        _sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}, seed=seed)
-        for mb in RATES_MB
-    ]
-    wanted += [
-        runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}, seed=seed) for r in RATES_IOPS
-    ]
+    wanted = [_sequential(f"{mb} MB/s", length, throttle={"bandwidth": f"{mb} MB/s"}, seed=seed) for mb in RATES_MB]
+    wanted += [runs.settled(f"{r} /s", length, throttle={"iops": f"{r}/s"}, seed=seed) for r in RATES_IOPS]
     wanted.append(runs.settled("no limit", length, seed=seed))
     found = runs.of(study, wanted)
     sequential = [
@@ -160,30 +133,18 @@ def _throttling(study: Study) -> dict[str, pd.DataFrame]:
         "power_w": highest["power_w"],
         "lowest_w": min(r["power_w"] for r in throttled),
         "random_range_w": highest["power_w"] - min(r["power_w"] for r in throttled),
-        "sequential_range_w": max(r["power_w"] for r in sequential)
-        - min(r["power_w"] for r in sequential),
+        "sequential_range_w": max(r["power_w"] for r in sequential) - min(r["power_w"] for r in sequential),
         "at_150_w": found["150 /s"]["power_w"]["mean"],
         **{f"idle_at_{r}": 1 - found[f"{r} /s"]["utilisation"] for r in (40, 60, 80, 90)},
     }
-    return {
-        "sequential": pd.DataFrame(sequential),
-        "random": pd.DataFrame(random),
-        "peak": pd.DataFrame([peak]),
-    }
+    return {"sequential": pd.DataFrame(sequential), "random": pd.DataFrame(random), "peak": pd.DataFrame([peak])}
 
 
+@over_seeds("queues", "summary")
 def queues(study: Study) -> dict[str, pd.DataFrame]:
     """Return figure 3: power, throughput and service time over both queues."""
-    return averaged(study, _queues, ("queues", "summary"))
-
-
-def _queues(study: Study) -> dict[str, pd.DataFrame]:
     length, c = seconds(study), study.choices
-    wanted = [
-        runs.settled(f"({n}, {i})", length, c.threads, queues=(n, i), seed=c.seed)
-        for i in HOST
-        for n in DRIVE
-    ]
+    wanted = [runs.settled(f"({n}, {i})", length, c.threads, queues=(n, i), seed=c.seed) for i in HOST for n in DRIVE]
     found = runs.of(study, wanted)
     rows: list[dict[str, Any]] = []
     for i in HOST:

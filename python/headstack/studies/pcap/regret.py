@@ -46,7 +46,6 @@ class Load:
         requests: changes of the random reads of 4 KiB.
         arrivals: open arrivals per second; 0: 128 threads of each drive.
         count: number of drives behind one meter.
-
     """
 
     name: str
@@ -77,9 +76,7 @@ class Load:
             table["jobs"] = [{**job, "duration": f"{seconds + warm_up_s} s"}]
         return cast("Workload", table)
 
-    def system(
-        self, name: str, queues: tuple[int, int], expiry: str, capping: Mapping[str, Any]
-    ) -> System:
+    def system(self, name: str, queues: tuple[int, int], expiry: str, capping: Mapping[str, Any]) -> System:
         """Return the drives with these places and depth."""
         queue: dict[str, Any] = {
             "name": "host-queue",
@@ -157,17 +154,10 @@ def fixed(load: Load, seed: int) -> list[tuple[float, float]]:
     capping = {"policy": "none"}
     expiries = EXPIRIES if load.has_expiry() else EXPIRIES[:1]
     systems = [
-        load.system(f"{n}/{d}/{e}", (n, d), e, capping)
-        for n in PLACES
-        for d in DEPTHS
-        for e in expiries
-        if d <= n
+        load.system(f"{n}/{d}/{e}", (n, d), e, capping) for n in PLACES for d in DEPTHS for e in expiries if d <= n
     ]
     workload = load.workload(FIXED_S, FIXED_S / 10)
-    return [
-        (float(r["power_w"]["mean"]), float(r["throughput_iops"]))
-        for r in _run(workload, systems, seed)
-    ]
+    return [(float(r["power_w"]["mean"]), float(r["throughput_iops"])) for r in _run(workload, systems, seed)]
 
 
 def caps(settings: Sequence[tuple[float, float]]) -> list[float]:
@@ -183,14 +173,8 @@ def best(settings: Sequence[tuple[float, float]], cap_w: float) -> float:
 
 def measure(load: Load, policy: Policy, caps_w: Sequence[float], seed: int) -> list[list[float]]:
     """Return requests per second and seconds over the cap of each stretch."""
-    lower = [
-        (FREE_S + i * STRETCH_S, cap - policy.below_w * load.count) for i, cap in enumerate(caps_w)
-    ]
-    capping = {
-        "policy": policy.policy,
-        "parameters": dict(policy.parameters),
-        "caps": runs.caps(lower),
-    }
+    lower = [(FREE_S + i * STRETCH_S, cap - policy.below_w * load.count) for i, cap in enumerate(caps_w)]
+    capping = {"policy": policy.policy, "parameters": dict(policy.parameters), "caps": runs.caps(lower)}
     system = load.system(policy.name, (128, 32), policy.expiry, capping)
     workload = load.workload(FREE_S + STRETCH_S * len(caps_w))
     series = _run(workload, [system], seed)[0]["capping"]["series"]

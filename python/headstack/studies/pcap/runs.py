@@ -74,10 +74,7 @@ def queue(drive: int, host: int, elevator: ElevatorName = "deadline") -> LayerHo
 
 def caps(schedule: Sequence[tuple[float, float | None]]) -> list[Cap]:
     """Return a schedule of caps in watts as an experiment has it."""
-    return [
-        {"at": f"{at} s"} if watts is None else {"at": f"{at} s", "cap": f"{watts} W"}
-        for at, watts in schedule
-    ]
+    return [{"at": f"{at} s"} if watts is None else {"at": f"{at} s", "cap": f"{watts} W"} for at, watts in schedule]
 
 
 def run(
@@ -202,11 +199,7 @@ def under(choices: Any, watts: float | None, jobs: Sequence[Job], load: str = ""
 def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -> float:
     """Return the mean of a column of the capping series over a time."""
     series = result["capping"]["series"]
-    chosen = [
-        v
-        for t, v in zip(series["t_s"], series[column], strict=True)
-        if start_s < t <= end_s and v is not None
-    ]
+    chosen = [v for t, v in zip(series["t_s"], series[column], strict=True) if start_s < t <= end_s and v is not None]
     return float(sum(chosen) / len(chosen))
 
 
@@ -214,16 +207,13 @@ def mean(result: Mapping[str, Any], column: str, start_s: float, end_s: float) -
 MOST = 600
 
 
-def course(
-    results: Mapping[str, Mapping[str, Any]], columns: Mapping[str, str], minutes: float = 0.0
-) -> pd.DataFrame:
+def course(results: Mapping[str, Mapping[str, Any]], columns: Mapping[str, str], minutes: float = 0.0) -> pd.DataFrame:
     """Return columns of the capping series over time: ``run, of, minutes, value``.
 
     Args:
         results: results by the name of the run.
         columns: what the columns of the series are called.
         minutes: added to the times.
-
     """
     return pd.DataFrame(
         [
@@ -240,12 +230,7 @@ def means(
 ) -> list[tuple[float, float]]:
     """Return pairs of minutes and values, as means of equal pieces so that no point is chosen."""
     values = series[column] if isinstance(column, str) else column
-    both = [
-        (t / 60 + minutes, v) for t, v in zip(series["t_s"], values, strict=True) if v is not None
-    ]
+    both = [(t / 60 + minutes, v) for t, v in zip(series["t_s"], values, strict=True) if v is not None]
     step = max(1, -(-len(both) // MOST))
     pieces = [both[i : i + step] for i in range(0, len(both), step)]
-    return [
-        (sum(t for t, _ in piece) / len(piece), sum(v for _, v in piece) / len(piece))
-        for piece in pieces
-    ]
+    return [(sum(t for t, _ in piece) / len(piece), sum(v for _, v in piece) / len(piece)) for piece in pieces]

@@ -19,7 +19,6 @@ class Choices:
         drive_sd: standard deviation of what these heads have in common.
         weak: whether some drives have weak heads.
         damage: whether some drives have damaged areas.
-
     """
 
     head_sd: float | None = None

@@ -22,7 +22,6 @@ class Map:
 
     Attributes:
         starts: byte address of each track, and of the end of the last.
-
     """
 
     def __init__(self, drawn: Population, drive: int, cycles: int) -> None:
@@ -63,9 +62,7 @@ def read_turns(pieces: list[tuple[float, float]], skew: float) -> float:
     return float((clock - phase).mean())
 
 
-def compare(
-    drawn: Population, reader: int, mapped: int, *, cycles: int = 2, most: int = 2000
-) -> tuple[float, float]:
+def compare(drawn: Population, reader: int, mapped: int, *, cycles: int = 2, most: int = 2000) -> tuple[float, float]:
     """Return mean turns per extent, and the share of extents that cross a track.
 
     Args:
@@ -74,7 +71,6 @@ def compare(
         mapped: the drive whose tracks are the extents.
         cycles: number of cycles of the heads that are read.
         most: largest number of extents, evenly spread over the cycles.
-
     """
     own, other = Map(drawn, reader, cycles + 1), Map(drawn, mapped, cycles)
     last = min(int(own.starts[-1]), int(other.starts[-1]))

@@ -28,7 +28,6 @@ class Array:
         low: its 5 % quantile.
         high: its 95 % quantile.
         matched: the mean if drives of similar rates are put together.
-
     """
 
     width: int
@@ -58,13 +57,7 @@ def arrays(rates: Floats, width: int, seed: int = 0) -> Array:
     slowest = rates[random.integers(0, len(rates), (count, width))].min(axis=1) / mean
     low, high = (float(q) for q in np.quantile(slowest, (0.05, 0.95)))
     ordered = np.sort(rates)[len(rates) % width :].reshape(-1, width)
-    return Array(
-        width,
-        expected_slowest(rates, width) / mean,
-        low,
-        high,
-        float(ordered.min(axis=1).mean()) / mean,
-    )
+    return Array(width, expected_slowest(rates, width) / mean, low, high, float(ordered.min(axis=1).mean()) / mean)
 
 
 def width_of_loss(rates: Floats, loss: float, most: int = 10_000) -> int | None:

@@ -110,9 +110,7 @@ def _averages(name: str, chosen: Sequence[int], changes: Changes | None = None) 
 def averages(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Return averages of drives of several sets, one row for each: ``set`` and numbers."""
     chosen, changes = tuple(seeds(study)), study.choices.changes()
-    return pd.DataFrame(
-        [{"set": n, **_averages(n, chosen, changes if n == sets.SPREAD else None)} for n in names]
-    )
+    return pd.DataFrame([{"set": n, **_averages(n, chosen, changes if n == sets.SPREAD else None)} for n in names])
 
 
 #: Drives that are searched in each set for one like that of Figure 4; about 15 % are.
@@ -194,9 +192,7 @@ def waits(study: Study) -> pd.DataFrame:
     for kind, name in (("classic", sets.CLASSIC), ("adaptive", sets.SPREAD)):
         found: dict[tuple[int, bool], list[Row]] = {}
         for seed in seeds(study):
-            drawn = sets.draw(
-                name, 25, seed, study.choices.changes() if kind == "adaptive" else None
-            )
+            drawn = sets.draw(name, 25, seed, study.choices.changes() if kind == "adaptive" else None)
             speed = float(drawn.spec["geometry"]["rotation_speed"].split()[0])
             places = spindles.angles(drawn, 60 / speed)
             for width in SPINDLES:

@@ -120,10 +120,7 @@ def _pieces(drawn: Population) -> Frames:
         for size in (0.1, 0.3, 1, 3, 10, 20, 30, 50, 100, 250)
     ]
     equal = partition.equal_parts_s(rates, work) / ideal
-    return {
-        "pieces": pd.DataFrame(rows),
-        "equal": pd.DataFrame([{"over_ideal": equal, "text": "equal parts"}]),
-    }
+    return {"pieces": pd.DataFrame(rows), "equal": pd.DataFrame([{"over_ideal": equal, "text": "equal parts"}])}
 
 
 # Stripes.
@@ -142,9 +139,7 @@ def striped(sweeps: stripes.Sweeps, width: int) -> dict[str, float]:
     for unit in UNITS[1:]:
         name = f"units by measured rate, {unit // MIB} MiB on average"
         found[name] = stripes.weighted(some, width * unit) / total
-    found["the same, measured in each of 3 parts, 1024 MiB"] = (
-        stripes.weighted(some, width * UNITS[-1], 3) / total
-    )
+    found["the same, measured in each of 3 parts, 1024 MiB"] = stripes.weighted(some, width * UNITS[-1], 3) / total
     found["each drive begins in another zone, 128 MiB"] = stripes.rotated(some, 128 * MIB) / total
     return found
 
@@ -188,9 +183,7 @@ def waits() -> dict[str, dict[int, float]]:
         speed = float(drawn.spec["geometry"]["rotation_speed"].split()[0])
         places = spindles.angles(drawn, 60 / speed)
         for word, together in (("synchronized", True), ("free", False)):
-            found[f"{kind}, {word}"] = {
-                n: spindles.largest_wait(places, n, synchronized=together) for n in SPINDLES
-            }
+            found[f"{kind}, {word}"] = {n: spindles.largest_wait(places, n, synchronized=together) for n in SPINDLES}
     return found
 
 
@@ -248,11 +241,7 @@ def _fleet_tables() -> Frames:
             for w in (2**k for k in range(9))
         ]
     arrays = [asdict(fleet.arrays(fleet_rates(), width)) for width in fleet.WIDTHS]
-    return {
-        "fleet": pd.DataFrame(arrays),
-        "weak": pd.DataFrame(weak),
-        "slowest": pd.DataFrame(points),
-    }
+    return {"fleet": pd.DataFrame(arrays), "weak": pd.DataFrame(weak), "slowest": pd.DataFrame(points)}
 
 
 # Today.
@@ -275,8 +264,7 @@ def erasure(needed: int = 10, most: int = 14) -> list[modern.Read]:
     """Return reads that wait for the k-th of n drives of the fleet of 2008."""
     rates = fleet_rates()
     return [
-        modern.k_th_fastest(rates, UNIT_BYTES, needed, n, positioning_s=POSITIONING_S)
-        for n in range(needed, most + 1)
+        modern.k_th_fastest(rates, UNIT_BYTES, needed, n, positioning_s=POSITIONING_S) for n in range(needed, most + 1)
     ]
 
 
@@ -300,12 +288,7 @@ def _today() -> Frames:
         for edge, share in zip(edges, _shares(100 * (1 - q), edges), strict=True)
     ]
     coded = [
-        {
-            "needed": r.needed,
-            "asked": r.asked,
-            "mean": 1e3 * r.mean_s,
-            "99th percentile": 1e3 * r.p99_s,
-        }
+        {"needed": r.needed, "asked": r.asked, "mean": 1e3 * r.mean_s, "99th percentile": 1e3 * r.p99_s}
         for r in erasure()
     ]
     placed = [

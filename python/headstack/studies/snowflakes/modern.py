@@ -41,8 +41,7 @@ def sorted_halves(drawn: Population) -> Population:
     dealt = np.concatenate([place[first], place[~first]])
     chosen = np.take_along_axis(order, np.broadcast_to(dealt, (n, surfaces)), axis=1)
     heads = Heads(
-        np.take_along_axis(drawn.heads.width, chosen, axis=1),
-        np.take_along_axis(drawn.heads.quality, chosen, axis=1),
+        np.take_along_axis(drawn.heads.width, chosen, axis=1), np.take_along_axis(drawn.heads.quality, chosen, axis=1)
     )
     return replace(drawn, heads=heads, classes=np.take_along_axis(drawn.classes, chosen, axis=1))
 
@@ -56,7 +55,6 @@ class Read:
         asked: number of units that are read.
         mean_s: mean time until enough units have come.
         p99_s: 99 % quantile of this time.
-
     """
 
     needed: int
@@ -98,7 +96,6 @@ class Hot:
         outside: rate if it lies at the first addresses.
         fast_heads: rate if it lies on the fastest heads, over all zones.
         both: rate if it lies on the fastest heads of the outer zones.
-
     """
 
     share: float
@@ -119,8 +116,7 @@ def hot(drawn: Population, share: float) -> Hot:
     wanted = share * float(drawn.zone_bytes().sum())
     whole = float(np.mean(_stream(rates, size, _order(rates.shape, "address"), np.inf)))
     found = {
-        how: float(np.mean(_stream(rates, size, _order_by(rates, how), wanted)))
-        for how in ("zone", "head", "rate")
+        how: float(np.mean(_stream(rates, size, _order_by(rates, how), wanted))) for how in ("zone", "head", "rate")
     }
     return Hot(share, whole, found["zone"], found["head"], found["rate"])
 

@@ -32,7 +32,6 @@ def stealing_s(rates: Sequence[float] | Floats, work: float, chunk: float) -> fl
         rates: rates of the drives, bytes/s.
         work: bytes in all.
         chunk: bytes of a chunk; the last one may be smaller.
-
     """
     return _dealt(rates, work, lambda left: min(chunk, left))
 

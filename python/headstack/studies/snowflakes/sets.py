@@ -41,7 +41,6 @@ class Spread(NamedTuple):
         deviation: sample standard deviation, MB/s.
         slowest: the slowest drive against the mean, per cent, negative.
         fastest: the fastest one, per cent.
-
     """
 
     mean: float
@@ -69,7 +68,6 @@ class Changes:
         drive_sd: standard deviation of what they have in common; None: the preset's.
         weak: whether there are weak drives.
         damage: whether there are damaged areas.
-
     """
 
     head_sd: float | None = None
@@ -78,9 +76,7 @@ class Changes:
     damage: bool = True
 
 
-def draw(
-    name: str, n: int | None = None, seed: int = 0, changes: Changes | None = None
-) -> Population:
+def draw(name: str, n: int | None = None, seed: int = 0, changes: Changes | None = None) -> Population:
     """Draw a set; `changes` are made to its preset."""
     made = changes or Changes()
     preset = population.preset(name)
@@ -100,9 +96,7 @@ def quarter(drawn: Population) -> int:
     return int(FIRST_QUARTER * drawn.capacity_bytes) // BLOCK * BLOCK
 
 
-def block_rates(
-    drawn: Population, *, trials: int = 1, noise: bool = False, seed: int = 0
-) -> Floats:
+def block_rates(drawn: Population, *, trials: int = 1, noise: bool = False, seed: int = 0) -> Floats:
     """Return rates of the first quarter's blocks in bytes/s (drives, trials, blocks)."""
     return drawn.sweep(BLOCK, 0, quarter(drawn), trials=trials, noise=noise, seed=seed)
 
@@ -166,7 +160,5 @@ def head_rates(drawn: Population) -> Floats:
     one["geometry"]["density"] = one["geometry"]["density"][:1]
     one["geometry"].pop("capacity_blocks", None)
     factors = np.repeat(drawn.factors, surfaces)
-    rates = streaming.zone_rates(
-        one, densities=drawn.densities.reshape(n * surfaces, 1, 2), factors=factors
-    )
+    rates = streaming.zone_rates(one, densities=drawn.densities.reshape(n * surfaces, 1, 2), factors=factors)
     return np.asarray(rates.reshape(n, surfaces, -1).transpose(0, 2, 1))

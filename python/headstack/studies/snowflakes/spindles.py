@@ -36,7 +36,6 @@ def largest_wait(places: Floats, width: int, *, synchronized: bool, seed: int = 
         width: number of drives of an array.
         synchronized: whether their spindles are synchronized.
         seed: seed of the choice of drives and phases.
-
     """
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(width,))))
     count = places.shape[1]

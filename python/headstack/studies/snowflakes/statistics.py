@@ -33,9 +33,7 @@ def averages(study: Study) -> dict[str, pd.DataFrame]:
     changes, seeds = study.choices.changes(), study.choices.seeds(study)
     seed = sets.closest_seed(seeds, changes)
     drawn = {2002: sets.draw(sets.CLASSIC), 2008: sets.draw(sets.SPREAD, None, seed, changes)}
-    swept = {
-        year: sets.block_rates(d, trials=sets.TRIALS, noise=True) / 1e6 for year, d in drawn.items()
-    }
+    swept = {year: sets.block_rates(d, trials=sets.TRIALS, noise=True) / 1e6 for year, d in drawn.items()}
     rows, drives = [], []
     for year, rates in swept.items():
         low, high = extremes(rates.mean(axis=1))
@@ -55,13 +53,7 @@ def averages(study: Study) -> dict[str, pd.DataFrame]:
             }
         )
         drives += [
-            {
-                "panel": PANELS[year],
-                "drive": i + 1,
-                "mean": r.mean(),
-                "low": r.min(),
-                "high": r.max(),
-            }
+            {"panel": PANELS[year], "drive": i + 1, "mean": r.mean(), "low": r.min(), "high": r.max()}
             for i, r in enumerate(rates.mean(axis=1))
         ]
     many = sets.many(sets.SPREAD, seeds, changes)

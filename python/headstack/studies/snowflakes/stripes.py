@@ -22,7 +22,6 @@ class Sweeps:
     Attributes:
         block_bytes: bytes of a block of the sweep.
         until_s: time at which each drive has read 0, 1, 2, ... blocks, shaped (drives, blocks + 1).
-
     """
 
     block_bytes: int
@@ -83,7 +82,6 @@ def lock_step(sweeps: Sweeps, unit_bytes: int, *, parity: int = 0) -> float:
 
     Raises:
         ConfigError: the unit is no multiple of the block, or is larger than the sweep.
-
     """
     step, rest = divmod(unit_bytes, sweeps.block_bytes)
     if rest or not 1 <= step < sweeps.until_s.shape[1]:
@@ -106,7 +104,6 @@ def weighted(sweeps: Sweeps, stripe_bytes: float, periods: int = 1) -> float:
         sweeps: sweeps of its drives.
         stripe_bytes: bytes of all units of a stripe together.
         periods: number of equal parts of the range; the rates are measured again in each.
-
     """
     span, count = sweeps.span_bytes, len(sweeps)
     window = span / periods
@@ -127,9 +124,7 @@ def weighted(sweeps: Sweeps, stripe_bytes: float, periods: int = 1) -> float:
         done += stripes * float(units.sum())
         place = steps[:, -1]
     if not done:
-        raise ConfigError(
-            f"stripe: got {stripe_bytes:.0f} bytes, need at most what is read in a period"
-        )
+        raise ConfigError(f"stripe: got {stripe_bytes:.0f} bytes, need at most what is read in a period")
     return done / time
 
 

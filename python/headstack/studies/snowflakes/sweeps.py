@@ -63,14 +63,10 @@ def evolution(study: Study) -> dict[str, pd.DataFrame]:
     }
     new, six = drawn[2008], drawn[2006]
     within = np.expm1(new.preset.policy.step * np.ptp(new.classes, axis=1)) * 100
-    rows = [
-        {"year": year, "spread_percent": 100 * (same_block(d) - 1)} for year, d in drawn.items()
-    ]
+    rows = [{"year": year, "spread_percent": 100 * (same_block(d) - 1)} for year, d in drawn.items()]
     tables = {
         "sets": pd.DataFrame(rows).assign(ratio=lambda t: 1 + t["spread_percent"] / 100),
-        "heads": pd.DataFrame(
-            [{"widest_percent": within.max(), "median_percent": np.median(within)}]
-        ),
+        "heads": pd.DataFrame([{"widest_percent": within.max(), "median_percent": np.median(within)}]),
         "diamonds": _diamonds(six),
         "fresh": fresh.variation(study),
     }
@@ -123,7 +119,6 @@ class Chosen(NamedTuple):
         drawn: a population of this drive alone.
         number: its number among the drawn drives.
         share: share of the drawn drives that have the pattern.
-
     """
 
     drawn: Population
@@ -136,9 +131,7 @@ def figure_4_drive(seed: int = 0, looked_at: int = LOOKED_AT) -> Chosen:
     many = sets.draw(sets.ENTERPRISE, looked_at, seed)
     counts = np.stack([(many.classes == k).sum(axis=1) for k in (1, 0, -1)], axis=1)
     fits = np.flatnonzero((counts == PATTERN).all(axis=1))
-    return Chosen(
-        many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / looked_at
-    )
+    return Chosen(many.part(slice(int(fits[0]), int(fits[0]) + 1)), int(fits[0]), len(fits) / looked_at)
 
 
 def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
@@ -147,7 +140,6 @@ def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
     Args:
         chosen: the drive.
         rates: of small blocks from the first byte on.
-
     """
     from headstack.population.format import track_bytes
 
@@ -160,10 +152,6 @@ def by_head(chosen: Chosen, rates: Floats) -> dict[int, float]:
     whole = inside + sets.SMALL_BLOCK <= ends[head + 1]
     classes = chosen.drawn.classes[0][head]
     return {int(k): float(rates[whole & (classes == k)].mean()) for k in np.unique(classes)}
-
-
-def _counted(count: int) -> str:
-    return "1 head" if count == 1 else f"{count} heads"
 
 
 def heads(study: Study) -> dict[str, pd.DataFrame]:
@@ -189,8 +177,8 @@ def heads(study: Study) -> dict[str, pd.DataFrame]:
     levels = []
     for k in np.unique(classes):
         rate = float(found.head_rates[classes == k].mean() / 1e6)
-        counted = _counted(int((classes == k).sum()))
-        levels.append({"level": rate, "text": f"{rate:.1f} MB/s, {counted}"})
+        n = int((classes == k).sum())
+        levels.append({"level": rate, "text": f"{rate:.1f} MB/s, {n} head{'s' * (n != 1)}"})
     inferred = [
         {"head": i + 1, "mb_per_s": r / 1e6, "class": int(k)}
         for i, (r, k) in enumerate(zip(found.head_rates, classes, strict=True))
@@ -246,11 +234,7 @@ def measured(study: Study) -> dict[str, pd.DataFrame]:
                       "deviation": summary["deviation_of_blocks"] / 1e6,
                       "between trials": summary["deviation_of_trials"] / 1e6,
                       "outliers": float(len(summary["outliers"]))})  # fmt: skip
-    return {
-        "found": pd.DataFrame(rows),
-        "blocks": pd.concat(blocks),
-        "sweeps": pd.DataFrame(steps),
-    }
+    return {"found": pd.DataFrame(rows), "blocks": pd.concat(blocks), "sweeps": pd.DataFrame(steps)}
 
 
 def _found(drawn: Population, found: sweep_fit.Found) -> dict[str, float]:

@@ -50,8 +50,7 @@ def adaptive(study: Study) -> dict[str, pd.DataFrame]:
     ratios = {"rates": rates[wide] / rates[narrow], "sectors": size[0, wide] / size[0, narrow]}
     shown = {"wide head": wide, "middle head": middle, "narrow head": narrow}
     areas = [
-        _area(f"{name}: {float(rates[h]) / 1e6:.0f} MB/s", *drawn.densities[drive, h])
-        for name, h in shown.items()
+        _area(f"{name}: {float(rates[h]) / 1e6:.0f} MB/s", *drawn.densities[drive, h]) for name, h in shown.items()
     ]
     return {
         "surfaces": pd.DataFrame(surfaces),
@@ -101,11 +100,7 @@ def _economics() -> dict[str, pd.DataFrame]:
             }
         )
         points = [
-            {
-                "policy": t.policy,
-                "density_percent": 100 * (float(np.exp(-x)) - 1),
-                "usd_per_tb": usd,
-            }
+            {"policy": t.policy, "density_percent": 100 * (float(np.exp(-x)) - 1), "usd_per_tb": usd}
             for x, usd in zip(t.backoff, t.usd_per_tb, strict=True)
             if usd < 2 * t.usd_per_tb[i]
         ]

@@ -9,7 +9,6 @@ class Choices:
 
     Attributes:
         seed: seed of every random stream.
-
     """
 
     seed: int = 1

@@ -28,8 +28,5 @@ def waits(study: Study) -> dict[str, pd.DataFrame]:
         for rpm in SPEEDS_RPM
     ]
     found = study.run(Run(load, system, seed=study.choices.seed) for system in systems)
-    rows = [
-        {"rpm": rpm, "wait_ms": 1e3 * found[str(rpm)]["components_s"]["rotation"]}
-        for rpm in SPEEDS_RPM
-    ]
+    rows = [{"rpm": rpm, "wait_ms": 1e3 * found[str(rpm)]["components_s"]["rotation"]} for rpm in SPEEDS_RPM]
     return {"waits": pd.DataFrame(rows)}
