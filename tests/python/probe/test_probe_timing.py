@@ -131,6 +131,26 @@ def test_accesses_are_found_beside_other_loads(whole: Probed, tmp_path: Path) ->
     assert found.formula["model"] == "three-point"
 
 
+def test_a_host_late_by_various_times_is_not_taken_for_other_tracks(
+    whole: Probed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends up to 0.15 ms before and after the usual ones are still ends of the sectors asked for."""
+    late = np.random.default_rng(2)
+    with probe.opened(target(tmp_path, spec()), "0 us", 0.0, 0.0, 5) as session:
+        read = session.read
+
+        def later(*given: Any, **named: Any) -> Any:
+            issued, done, status = read(*given, **named)
+            return issued, np.asarray(done) + late.uniform(0, 300_000, len(done)), status
+
+        monkeypatch.setattr(session, "read", later)
+        found = seek.measure(
+            session, whole.geometry, TURN, np.random.default_rng(1), distances=12, held_out=100
+        )
+    assert len(found.points) >= 20
+    assert found.turnaround.value == pytest.approx(0.15e-3 + TURN / 400 + 0.15e-3, abs=0.1e-3)
+
+
 def test_times_of_a_simulated_drive_are_recovered(whole: Probed) -> None:
     """Switches, buffer, arms, rule and ageing are those of the drive."""
     found = whole.found
