@@ -57,6 +57,22 @@ def test_a_band_that_was_cut_in_two_is_one(tmp_path, monkeypatch):
     assert not figures.wrong(), figures
 
 
+def test_a_zone_that_was_cut_in_two_is_one(monkeypatch):
+    """A late read may make its second cycle none; its bands are followed one by one, and go on."""
+    fits, cut = zones._Cycles.fits, []
+
+    def cutting(self, cycle):
+        if cut or self.zone.first_lba == 0:
+            return fits(self, cycle)
+        return bool(cut.append(cycle))
+
+    monkeypatch.setattr(zones._Cycles, "fits", cutting)
+    probed = probe.probe("sim:wd-re3-2009", seed=1, steps=(), **QUIET)
+    figures = oracle.figures(probed, drives.load("wd-re3-2009"))
+    assert cut == [1]
+    assert not figures.wrong(), figures
+
+
 def judge(number: int, folder: Path, **options: Any) -> oracle.Judged:
     spec = oracle.drawn(DRAWN, number)
     return oracle.judged(spec, folder, number, **{**QUIET, "budget": "600 s", **options})
