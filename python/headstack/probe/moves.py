@@ -60,8 +60,8 @@ _SHIFTED = 300
 #: Share of a pair's reads that may end elsewhere than at their angles: tracks of other lengths.
 _MOST_ASTRAY = 0.1
 
-#: A read that ends so much before, s and in means of the host's lateness, or after a pass, turns, is
-#: no read of that sector.
+#: A read that ends so much before a pass, s and in means of the lateness, or after it, turns,
+#: is no read of that sector.
 _EARLY_S, _EARLY_LATE, _LATE_TURNS = 1e-4, 4, 0.25
 
 

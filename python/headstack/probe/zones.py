@@ -141,7 +141,9 @@ def _spacing(skews: Floats) -> int | None:
 
 def _one(before: Zone, after: Zone) -> bool:
     """Tell whether two successive zones are one."""
-    cycle, tail, others = ([b.shape[:2] for b in x] for x in (before.cycle, before.tail, after.cycle))
+    cycle, tail, others = (
+        [b.shape[:2] for b in x] for x in (before.cycle, before.tail, after.cycle)
+    )
     whole = tail == cycle * (len(tail) // len(cycle))
     return before.past_lba == after.first_lba and whole and cycle == others
 
