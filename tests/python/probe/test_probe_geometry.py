@@ -348,6 +348,27 @@ def test_late_reads_of_some_bands_make_no_wrong_number_of_heads(monkeypatch):
     assert found.value == 18 or found.origin == "not identifiable"
 
 
+def test_times_that_differ_both_ways_make_no_wrong_number_of_heads(monkeypatch):
+    """In real time least times wander by more than their intervals say, each way for itself."""
+    noise, values, find, found = np.random.default_rng(SEED), heads.Bisection.values, heads.find, []
+
+    def wandering(self):
+        return [
+            [replace(v, value=v.value + noise.normal(0, 50e-6)) for v in p] for p in values(self)
+        ]
+
+    def often(*given):
+        found.extend(find(*given).heads for _ in range(8))
+        return find(*given)
+
+    monkeypatch.setattr(heads.Bisection, "values", wandering)
+    monkeypatch.setattr(heads, "find", often)
+    monkeypatch.setattr(heads._Search, "steady", False)
+    probe.probe("sim:exos-x18", budget="200 s", steps=(), seed=1, **QUIET)
+    assert [h for h in found if h.measured and h.count != 18] == []
+    assert sum(h.measured for h in found) >= 2
+
+
 @pytest.mark.parametrize("drive", ["wd-re3-2009", "exos-x18"])
 def test_a_short_budget_is_kept(drive, tmp_path):
     probed = probe.probe(f"sim:{drive}", budget="20 s", seed=1, **QUIET)
