@@ -9,6 +9,8 @@ use crate::batch::{Answers, Batch, Issuer, Status};
 use crate::clock::{is_real_time, Clock};
 use crate::scsi::Reply;
 use crate::{lost, Described, ProbeError, Target};
+use std::fs::File;
+use std::io::Write as _;
 
 /// What commands go to.
 pub(crate) trait Link {
@@ -35,6 +37,16 @@ pub(crate) struct Real<L> {
     link: L,
     clock: Clock,
     described: Described,
+    /// While it is open.
+    _awake: Option<File>,
+}
+
+/// Linux's file that keeps processors from sleeping so deep that it takes longer than 0 us to wake them
+/// (`Documentation/power/pm_qos_interface.rst`); none without the right to.
+fn awake() -> Option<File> {
+    let mut file = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0i32.to_ne_bytes()).ok()?;
+    Some(file)
 }
 
 impl<L> Real<L> {
@@ -45,7 +57,7 @@ impl<L> Real<L> {
             let caveat = "the host may be late: this program is not scheduled in real time (chrt -f 10)";
             described.caveats.push(caveat.into());
         }
-        Real { link, clock: Clock::new(), described }
+        Real { link, clock: Clock::new(), described, _awake: awake() }
     }
 }
 

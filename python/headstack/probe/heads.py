@@ -35,6 +35,9 @@ Reach = tuple[float, float]
 #: each, and the error of a read, s, above which there are more of them, at most so many times.
 EQUAL_S, ERRORS, TRIALS, QUIET_S, MOST_TRIALS = 40e-6, 1.5, 16, 30e-6, 4.0
 
+#: The same in errors of the mean of both ways, where these differ by more than they should.
+APART = 4.0
+
 #: Bands that are measured at once, and in all, and numbers of the first one.
 AT_ONCE, MOST = 6, 48
 BEGINS = (1, 8, 24, 48)
@@ -72,15 +75,27 @@ class Found(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """What all parts of the search need: angles, and the time of the target at which to stop."""
+    """What all parts of the search need.
+
+    Attributes:
+        angles: of the target.
+        until_s: time of the target at which to stop.
+        apart_s: by how much times there and back differ, for all pairs so far.
+
+    """
 
     angles: Angles
     until_s: float
+    apart_s: list[float]
 
     @property
     def equal_s(self) -> float:
         """By how much equal times may differ, s."""
-        return max(EQUAL_S, ERRORS * self.angles.period.sigma_s)
+        equal_s = max(EQUAL_S, ERRORS * self.angles.period.sigma_s)
+        if self.steady or not self.apart_s:
+            return equal_s
+        # The median of normal errors' sizes is two thirds of their deviation.
+        return max(equal_s, APART * 1.48 * float(np.median(np.abs(self.apart_s))) / 2)
 
     @property
     def steady(self) -> bool:
@@ -108,6 +123,7 @@ class _Search(NamedTuple):
         more = min(MOST_TRIALS, max(1.0, period.sigma_s / QUIET_S))
         values = test.run(round(TRIALS * more * (1 + 3 * period.disturbed))).values()
         found = np.array([[v.value for v in both] for both in values])
+        self.apart_s.extend(float(d) for d in found[:, 0] - found[:, 1])
         weights = 1 / np.array([[v.high - v.low + 1e-6 for v in both] for both in values]) ** 2
         return np.asarray((found * weights).sum(axis=1) / weights.sum(axis=1))
 
@@ -134,7 +150,7 @@ def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Fo
     parts = [
         [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
     ]
-    found = _find(_Search(angles, until_s), parts[0])
+    found = _find(_Search(angles, until_s, []), parts[0])
     if found.zones is parts[0]:
         return found._replace(zones=zones)
     count, bound = found.heads.count, 2 * angles.tolerance
@@ -249,12 +265,12 @@ def _of_bands(search: _Search, zones: list[Zone]) -> Found:
     chain = _chain(zones)
     begin = _first_apart(search, chain) if not search.late else len(chain)
     reach: list[Reach] = []
-    found, equal_s, agreed = None, search.equal_s, False
+    found, agreed = None, False
     while not agreed and begin + len(reach) < len(chain) and len(reach) < MOST:
         if search.late:
             break
         reach += search.reached(chain, begin + len(reach), AT_ONCE)
-        nearest = np.array(reach).min(axis=1)
+        nearest, equal_s = np.array(reach).min(axis=1), search.equal_s
         before, found = found, _count(nearest / equal_s, begin, period, _mirrored(zones[0]))
         # Late reads might agree by chance, but not twice; a short drive has no more bands.
         once = search.steady or begin + len(reach) >= len(chain)
@@ -262,14 +278,14 @@ def _of_bands(search: _Search, zones: list[Zone]) -> Found:
     if found is None or not agreed:
         return Found(zones, Heads(len(cycle), measured=False), "adaptive", False, reach)
     heads, order = found
-    ways = _directions(reach, begin, heads, order, equal_s)
+    ways = _directions(reach, begin, heads, order, search.equal_s)
     for around in FURTHER:
         late = search.late
         if late or all(ways) or (around + 1) * heads > len(chain):
             break
         # Far enough for a step over a band's width not to be hidden by the switch of heads.
         more = search.reached(chain, around * heads, heads)
-        found_there = _directions(more, around * heads, heads, order, equal_s)
+        found_there = _directions(more, around * heads, heads, order, search.equal_s)
         ways = tuple(a or b for a, b in zip(ways, found_there, strict=True))
     grouped = regrouped(zones, heads, 2 * search.angles.tolerance)
     return Found(grouped, Heads(heads, order, ways), "adaptive", True, reach)

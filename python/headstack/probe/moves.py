@@ -60,8 +60,9 @@ _SHIFTED = 300
 #: Share of a pair's reads that may end elsewhere than at their angles: tracks of other lengths.
 _MOST_ASTRAY = 0.1
 
-#: A read that ends so much before, s, or after a pass, turns, is no read of that sector.
-_EARLY_S, _LATE_TURNS = 1e-4, 0.25
+#: A read that ends so much before a pass, s and in means of the lateness, or after it, turns,
+#: is no read of that sector.
+_EARLY_S, _EARLY_LATE, _LATE_TURNS = 1e-4, 4, 0.25
 
 
 @dataclass
@@ -353,7 +354,8 @@ class Bisection:
         turns = np.rint(taken - first)
         error = taken - first - turns
         # A wrong angle, or none: the read's own end is the pass.
-        wrong = (error < -_EARLY_S / self.turn_s) | (error > _LATE_TURNS)
+        early_s = max(_EARLY_S, _EARLY_LATE * self.lateness_s)
+        wrong = (error < -early_s / self.turn_s) | (error > _LATE_TURNS)
         tests = np.bincount(pair[way >= 0], minlength=len(self.pairs))
         self._astray = np.bincount(
             pair[(way >= 0) & wrong], minlength=len(self.pairs)

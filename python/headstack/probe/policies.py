@@ -12,13 +12,13 @@ A policy that changes none of these reads keeps the value of the class.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .replay import Trace, mixed, options_of, taken
+from .replay import Trace, mixed, times_of
 
 Floats = NDArray[np.float64]
 
@@ -60,9 +60,8 @@ def measure(
     loads = []
     for way in ("wait_s", "at_s"):
         trace = mixed(session, rng, count, mean_s, _ALONE)
-        options = options_of(trace, way)
-        answer = session.read("policies", trace.lbas, trace.blocks, fua=False, **options)
-        loads.append((trace, way, taken(answer), _classes(trace)))
+        times = times_of(partial(session.read, "policies"), trace, way)
+        loads.append((trace, way, times, _classes(trace)))
     found = dict.fromkeys(TRIED, False) | {"read_on_arrival": True, "almost_hits": True}
 
     @cache

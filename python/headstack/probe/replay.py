@@ -13,6 +13,8 @@ No number of the file was fitted to these reads.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,9 +134,18 @@ def affordable(left_s: float, mean_s: float) -> int:
     return int(np.clip(0.9 * left_s / (_EACH * mean_s), _FEWEST, _MOST))
 
 
-def options_of(trace: Trace, way: str) -> dict[str, list[float]]:
-    """Return the option of a read that sends a trace closed (`wait_s`) or open (`at_s`)."""
-    return {way: trace.waits_s if way == "wait_s" else trace.at_s}
+def times_of(read: Callable[..., Any], trace: Trace, way: str) -> Floats:
+    """Send a trace closed (`wait_s`) or open (`at_s`); return the times of its reads, s.
+
+    Those of an open trace are from the arrivals: a target that takes few commands at once lets
+    others wait at the client.
+    """
+    when_s = trace.waits_s if way == "wait_s" else trace.at_s
+    answer = read(trace.lbas, trace.blocks, fua=False, **{way: when_s})
+    if way == "wait_s":
+        return taken(answer)
+    issued, done = (np.asarray(times) / 1e9 for times in answer[:2])
+    return np.asarray(done - issued[0] - (np.asarray(when_s) - when_s[0]))
 
 
 def measure(
@@ -149,13 +160,10 @@ def measure(
     """Replay a mixed trace on the target and on the file."""
     trace = mixed(session, rng, count, mean_s)
     pairs: list[tuple[Floats, Floats]] = []
-    for options in (options_of(trace, way) for way in ("wait_s", "at_s")):
-        theirs = session.read("replay", trace.lbas, trace.blocks, fua=False, **options)
-        ours = []
-        for seed in range(_RUNS):
-            file = simulated(drive, host, seed)
-            ours.append(taken(file.read(trace.lbas, trace.blocks, fua=False, **options)))
-        pairs.append((taken(theirs), np.concatenate(ours)))
+    for way in ("wait_s", "at_s"):
+        theirs = times_of(partial(session.read, "replay"), trace, way)
+        ours = [times_of(simulated(drive, host, seed).read, trace, way) for seed in range(_RUNS)]
+        pairs.append((theirs, np.concatenate(ours)))
     values = []
     for target, simulation in pairs:
         share = demerit(target, simulation) / float(target.mean())

@@ -196,11 +196,7 @@ def _policies(session: Any, found: Found, count: int) -> policies.Policies:
     def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
         found.policies = policies.Policies(values, (), 0.0, 0)
         times = [
-            replay.taken(
-                _simulated(found, found.host, seed).read(
-                    trace.lbas, trace.blocks, fua=False, **replay.options_of(trace, way)
-                )
-            )
+            replay.times_of(_simulated(found, found.host, seed).read, trace, way)
             for seed in range(_POLICY_RUNS)
         ]
         return np.concatenate(times)

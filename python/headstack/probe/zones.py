@@ -141,8 +141,11 @@ def _spacing(skews: Floats) -> int | None:
 
 def _one(before: Zone, after: Zone) -> bool:
     """Tell whether two successive zones are one."""
-    shapes = [[b.shape[:2] for b in z.cycle] for z in (before, after)]
-    return before.past_lba == after.first_lba and not before.tail and shapes[0] == shapes[1]
+    cycle, tail, others = (
+        [b.shape[:2] for b in x] for x in (before.cycle, before.tail, after.cycle)
+    )
+    whole = tail == cycle * (len(tail) // len(cycle))
+    return before.past_lba == after.first_lba and whole and cycle == others
 
 
 def _is_like(cycle: tuple[Band, ...], bands: list[Band]) -> bool:
@@ -227,7 +230,7 @@ class _Surveyor:
         elif last is not None and _one(last, zone):
             # A late read had cut it in two; the longer part tells the angle of a cycle.
             turns = max(last, zone, key=lambda z: z.cycles).cycle_turns
-            cycles = last.cycles + zone.cycles
+            cycles = last.cycles + len(last.tail) // len(last.cycle) + zone.cycles
             past, tail = zone.past_lba, zone.tail
             zone = replace(last, cycles=cycles, past_lba=past, tail=tail, cycle_turns=turns)
             self.zones.pop()

@@ -31,10 +31,14 @@ for i in 0 1 2 3; do load $i & done
 supervise() {
     while [ -e /run/on ]; do
         headstack-capd run /etc/capd.toml >> log 2>&1
-        headstack-capd restore /etc/capd.toml >> log 2>&1
+        alone; headstack-capd restore /etc/capd.toml >> log 2>&1; others
         sleep 0.5
     done
 }
+# Nobody else writes settings while they are restored: of drives that have theirs again, somebody's
+# would be those of before.
+alone() { until mkdir /run/alone 2>/dev/null; do sleep 0.05; done; }
+others() { rmdir /run/alone; }
 begin() { : > /run/on; supervise & S=$!; }
 end() {
     rm -f /run/on
@@ -84,12 +88,13 @@ end_unplug() {
     usual /sys/block/${d##*/}; ln -s ../../${d##*/} /dev/disk/by-id/drive-$1
 }
 # Before the daemon has saved a drive's settings, what another one writes would be those of before:
-# also where a daemon that starts has restored them meanwhile.
+# also where a daemon that starts restores what could not be restored.
 writer() {
-    is_saved $1 || return 0
-    f=$(folder $1)/queue/nr_requests; echo 77 > $f; is_saved $1 || echo 128 > $f
+    alone; f=$(folder $1)/queue/nr_requests
+    if is_saved $1; then echo 77 > $f; is_saved $1 || echo 128 > $f; fi
+    others
 }
-elevator() { if is_saved $1; then echo none > $(folder $1)/queue/scheduler; fi; }
+elevator() { alone; is_saved $1 && echo none > $(folder $1)/queue/scheduler; others; }
 end_elevator() { f=$(folder $1); is_none $f && echo mq-deadline > $f/queue/scheduler; }
 is_none() { grep -q '\\[none\\]' $1/queue/scheduler; }
 places() { readlink -f $(folder $1)/queue/nr_requests; }

@@ -57,6 +57,22 @@ def test_a_band_that_was_cut_in_two_is_one(tmp_path, monkeypatch):
     assert not figures.wrong(), figures
 
 
+def test_a_zone_that_was_cut_in_two_is_one(monkeypatch):
+    """A late read may make its second cycle none; its bands are followed one by one, and go on."""
+    fits, cut = zones._Cycles.fits, []
+
+    def cutting(self, cycle):
+        if cut or self.zone.first_lba == 0:
+            return fits(self, cycle)
+        return bool(cut.append(cycle))
+
+    monkeypatch.setattr(zones._Cycles, "fits", cutting)
+    probed = probe.probe("sim:wd-re3-2009", seed=1, steps=(), **QUIET)
+    figures = oracle.figures(probed, drives.load("wd-re3-2009"))
+    assert cut == [1]
+    assert not figures.wrong(), figures
+
+
 def judge(number: int, folder: Path, **options: Any) -> oracle.Judged:
     spec = oracle.drawn(DRAWN, number)
     return oracle.judged(spec, folder, number, **{**QUIET, "budget": "600 s", **options})
@@ -330,6 +346,27 @@ def test_late_reads_of_some_bands_make_no_wrong_number_of_heads(monkeypatch):
     found = probe.probe("sim:exos-x18", budget="90 s", steps=(), seed=1, **QUIET).values()["heads"]
     assert done
     assert found.value == 18 or found.origin == "not identifiable"
+
+
+def test_times_that_differ_both_ways_make_no_wrong_number_of_heads(monkeypatch):
+    """In real time least times wander by more than their intervals say, each way for itself."""
+    noise, values, find, found = np.random.default_rng(SEED), heads.Bisection.values, heads.find, []
+
+    def wandering(self):
+        return [
+            [replace(v, value=v.value + noise.normal(0, 50e-6)) for v in p] for p in values(self)
+        ]
+
+    def often(*given):
+        found.extend(find(*given).heads for _ in range(8))
+        return find(*given)
+
+    monkeypatch.setattr(heads.Bisection, "values", wandering)
+    monkeypatch.setattr(heads, "find", often)
+    monkeypatch.setattr(heads._Search, "steady", False)
+    probe.probe("sim:exos-x18", budget="200 s", steps=(), seed=1, **QUIET)
+    assert [h for h in found if h.measured and h.count != 18] == []
+    assert sum(h.measured for h in found) >= 2
 
 
 @pytest.mark.parametrize("drive", ["wd-re3-2009", "exos-x18"])

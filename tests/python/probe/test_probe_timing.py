@@ -12,7 +12,19 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import actuators, buffer, compare, idle, plan, policies, queue, replay, seek, timing
+from headstack.probe import (
+    actuators,
+    buffer,
+    compare,
+    drive_file,
+    idle,
+    plan,
+    policies,
+    queue,
+    replay,
+    seek,
+    timing,
+)
 from headstack.probe.geometry import Geometry
 from headstack.probe.period import wrap
 from headstack.probe.plan import Probed
@@ -118,6 +130,55 @@ def test_accesses_are_found_beside_other_loads(whole: Probed, tmp_path: Path) ->
     assert len(found.points) > 35
     assert np.mean(np.array(errors) <= 2.0) >= 0.95, sorted(errors)[-10:]
     assert found.formula["model"] == "three-point"
+
+
+def test_a_host_late_by_various_times_is_not_taken_for_other_tracks(
+    whole: Probed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends up to 0.15 ms before and after the usual ones are still those of the sectors read."""
+    late = np.random.default_rng(2)
+    with probe.opened(target(tmp_path, spec()), "0 us", 0.0, 0.0, 5) as session:
+        read = session.read
+
+        def later(*given: Any, **named: Any) -> Any:
+            issued, done, status = read(*given, **named)
+            return issued, np.asarray(done) + late.uniform(0, 300_000, len(done)), status
+
+        monkeypatch.setattr(session, "read", later)
+        found = seek.measure(
+            session, whole.geometry, TURN, np.random.default_rng(1), distances=12, held_out=100
+        )
+    assert len(found.points) >= 20
+    assert found.turnaround.value == pytest.approx(0.15e-3 + TURN / 400 + 0.15e-3, abs=0.1e-3)
+
+
+@pytest.mark.parametrize(("measured_s", "written"), [
+    # The skew is 0.13 turns, 1.0834 ms: longer by 5 % at most, as long, longer, shorter.
+    (1.12e-3, "1.0824 ms"), (1.3e-3, "1.3000 ms"), (0.9e-3, "0.9000 ms"),
+])  # fmt: skip
+def test_a_step_is_not_longer_than_the_skew_that_covers_it(
+    measured_s: float, written: str, whole: Probed
+) -> None:
+    found = whole.found
+    assert found is not None
+    (distance, value), *others = found.curve.table
+    table = ((distance, replace(value, value=measured_s)), *others)
+    drive, _ = drive_file.spec(replace(found, curve=replace(found.curve, table=table)))
+    assert drive["seek"]["points"][0] == [1, written]
+
+
+def test_reads_of_an_open_trace_count_from_their_arrivals() -> None:
+    """A target that takes one command at once, each for 10 ms: Lindley's equation."""
+
+    def read(lbas: list[int], blocks: list[int], *, fua: bool, at_s: list[float]) -> Any:
+        issued, done = [], [0.0]
+        for at in at_s:
+            issued.append(max(7.0 + at, done[-1]))
+            done.append(issued[-1] + 0.01)
+        return *(np.rint(np.array(t) * 1e9) for t in (issued, done[1:])), None
+
+    trace = replay.Trace([0, 0, 0], [8, 8, 8], [], [0.001, 0.005, 0.031])
+    assert replay.times_of(read, trace, "at_s") == pytest.approx([0.01, 0.016, 0.01])
 
 
 def test_times_of_a_simulated_drive_are_recovered(whole: Probed) -> None:
