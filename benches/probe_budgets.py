@@ -48,9 +48,7 @@ def judged(case: tuple[float, int]) -> oracle.Judged:
     minutes, seed = case
     spec = oracle.drawn(SEED, NUMBER)
     with tempfile.TemporaryDirectory() as folder:
-        return oracle.judged(
-            spec, Path(folder), seed, budget=f"{minutes} min", lateness="15us", disturbed=0.02
-        )
+        return oracle.judged(spec, Path(folder), seed, budget=f"{minutes} min", lateness="15us", disturbed=0.02)
 
 
 def main() -> None:

@@ -73,9 +73,7 @@ def python_disk() -> Iterator[Path]:
         for tree in (Path(sys.base_prefix, "lib"), packages, package):
             copy = folder / tree.relative_to("/")
             shutil.copytree(tree, copy, symlinks=True, ignore=without, dirs_exist_ok=True)
-        shutil.copytree(
-            package.parents[1] / "drives", folder / package.parents[1].relative_to("/") / "drives"
-        )
+        shutil.copytree(package.parents[1] / "drives", folder / package.parents[1].relative_to("/") / "drives")
         python = Path(sys.executable).resolve()
         for library in (str(python), *guest.libraries(python, *folder.rglob("*.so*"))):
             if not library.startswith(name):
@@ -93,9 +91,7 @@ def in_guest(drive: str, budget: str, log: Path) -> probe.Probed:
     """Probe a drive as a SCSI disk of a guest's kernel."""
     packages = sysconfig.get_path("purelib")
     script = SCRIPT.format(
-        path=f"{Path(headstack.__file__).parents[1]}:{packages}",
-        python=Path(sys.executable).resolve(),
-        budget=budget,
+        path=f"{Path(headstack.__file__).parents[1]}:{packages}", python=Path(sys.executable).resolve(), budget=budget
     )
     with headstack.emulate(drive, iscsi=True) as disk, python_disk() as image:
         policy, priority = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority

@@ -48,7 +48,6 @@ class Pool:
         data: blocks that are read to compute one.
         full: share of the capacity that holds data.
         share: of a drive's rate that copies and computed blocks get beside the pool's other work.
-
     """
 
     drives: int
@@ -68,7 +67,6 @@ class Way:
         exposed_bytes: data that have less until then.
         moved_bytes: bytes read and written on all drives.
         capacity_bytes: of the drive afterwards.
-
     """
 
     name: str

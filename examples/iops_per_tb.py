@@ -65,7 +65,6 @@ class Remedy:
         used: share of its addresses that hold data, from the outer edge.
         hits: share of the reads that a cache in front serves.
         guideline_ms: the duration limit of `LIMITED` of the reads; 0 for none.
-
     """
 
     arms: int = 1

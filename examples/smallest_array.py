@@ -79,7 +79,6 @@ class Array:
         drive: name of the drive's file.
         count: how many.
         results: the system's result for each seed.
-
     """
 
     kind: str

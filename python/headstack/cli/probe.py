@@ -20,25 +20,17 @@ def command(
         str | None,
         Argument(
             "TARGET",
-            help="A block device, nbd://HOST/EXPORT, iscsi://HOST/NAME/LUN, sim:DRIVE or "
-            "sim:FILE.toml.",
+            help="A block device, nbd://HOST/EXPORT, iscsi://HOST/NAME/LUN, sim:DRIVE or sim:FILE.toml.",
             suggest=_targets,
         ),
     ] = None,
-    budget: Annotated[
-        str, Option(metavar="TIME", help="Time of the target that may be used.")
-    ] = "10min",
-    out: Annotated[
-        Path | None, Option("--out", "-o", metavar="FILE", help="The drive file to write.")
-    ] = None,
+    budget: Annotated[str, Option(metavar="TIME", help="Time of the target that may be used.")] = "10min",
+    out: Annotated[Path | None, Option("--out", "-o", metavar="FILE", help="The drive file to write.")] = None,
     page: Annotated[Path | None, Option(metavar="FILE", help="The page to write.")] = None,
-    log: Annotated[
-        Path | None, Option(metavar="FILE", help="Keep every call and its answer in this file.")
-    ] = None,
+    log: Annotated[Path | None, Option(metavar="FILE", help="Keep every call and its answer in this file.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with the file of --log.")] = False,
     from_log: Annotated[
-        Path | None,
-        Option("--from", metavar="LOG", help="Work out a log again, without a target."),
+        Path | None, Option("--from", metavar="LOG", help="Work out a log again, without a target.")
     ] = None,
     steps: Annotated[
         list[str] | None,
@@ -50,51 +42,28 @@ def command(
         ),
     ] = None,
     maps: Annotated[
-        Path | None,
-        Option(
-            "--map",
-            metavar="DIR",
-            help="Write a map of ddrescue for each head: head-N.map.",
-        ),
+        Path | None, Option("--map", metavar="DIR", help="Write a map of ddrescue for each head: head-N.map.")
     ] = None,
-    compare: Annotated[
-        str | None, Option(metavar="DRIVE", help="Say what differs from this drive.")
-    ] = None,
+    compare: Annotated[str | None, Option(metavar="DRIVE", help="Say what differs from this drive.")] = None,
     sweep: Annotated[
-        str | None,
-        Option(metavar="SIZE", help="Instead, read all in blocks of this size. It takes hours."),
+        str | None, Option(metavar="SIZE", help="Instead, read all in blocks of this size. It takes hours.")
     ] = None,
     sibling: Annotated[
-        str | None,
-        Option(
-            metavar="TARGET",
-            help="Instead, tell whether this other unit is of the same spindle.",
-        ),
+        str | None, Option(metavar="TARGET", help="Instead, tell whether this other unit is of the same spindle.")
     ] = None,
     trials: Annotated[int, Option(min=1, help="With --sweep: how often.")] = 10,
-    lateness: Annotated[
-        str | None, Option(metavar="TIME", help="Lateness of a simulated target's host.")
-    ] = None,
-    disturbed: Annotated[
-        float, Option(help="Share of a simulated target's reads that wait for others.")
-    ] = 0.0,
-    beside: Annotated[
-        float, Option(help="Share of a simulated target's time that another client takes.")
-    ] = 0.0,
+    lateness: Annotated[str | None, Option(metavar="TIME", help="Lateness of a simulated target's host.")] = None,
+    disturbed: Annotated[float, Option(help="Share of a simulated target's reads that wait for others.")] = 0.0,
+    beside: Annotated[float, Option(help="Share of a simulated target's time that another client takes.")] = 0.0,
     seed: Annotated[int, Option(min=0, help="Seed of addresses and of simulated targets.")] = 0,
     allow_writes: Annotated[
-        str | None,
-        Option(
-            metavar="FIRST+BLOCKS",
-            help="Also write into these blocks, with what they contain.",
-        ),
+        str | None, Option(metavar="FIRST+BLOCKS", help="Also write into these blocks, with what they contain.")
     ] = None,
     confirm: Annotated[
         str | None,
         Option(
             metavar="NAME",
-            help="With --allow-writes: model and serial number of the target, or its address if "
-            "it has none.",
+            help="With --allow-writes: model and serial number of the target, or its address if it has none.",
         ),
     ] = None,
     change_settings: Annotated[
@@ -126,7 +95,6 @@ def command(
       headstack probe sim:wd-re3-2009 -o mine.toml --page mine.html
       headstack probe /dev/sdb --budget 10min --log sdb.log -o sdb.toml
       headstack probe --from sdb.log -o sdb.toml
-
     """
     import sys
 

@@ -77,7 +77,6 @@ def probe(
         NotADiskError: it is no single rotating disk.
         ConfigError: the target or an option cannot be used.
         HeadstackError: the target fails, or too many reads are disturbed.
-
     """
     wanted = plan.chosen(steps)
     if from_log is not None:
@@ -90,10 +89,7 @@ def probe(
     if not budget_s >= LEAST_S:
         raise ConfigError(f"--budget: got {budget}, need at least {LEAST_S:g} s")
     scratch = None if allow_writes is None else guard.scratch_of(allow_writes)
-    for step, given, option in (
-        (plan.WRITES, scratch, "--allow-writes"),
-        (plan.POWER, meter, "--meter"),
-    ):
+    for step, given, option in ((plan.WRITES, scratch, "--allow-writes"), (plan.POWER, meter, "--meter")):
         if given is None and step in (steps or ()):
             raise ConfigError(f"--steps: got {step}, need {option}")
         if given is None:
@@ -162,29 +158,16 @@ def _guarded(watched: guard.Guard, opened: Any, log: Log, told: Told | None, met
 
 
 def _open(
-    target: str,
-    lateness: str | None,
-    disturbed: float,
-    beside: float,
-    seed: int,
-    *,
-    writes: bool = False,
+    target: str, lateness: str | None, disturbed: float, beside: float, seed: int, *, writes: bool = False
 ) -> Any:
     late = None if lateness is None else float(_bridge.call("quantity", "time", lateness))
     return _bridge.probe_target(
-        target,
-        lateness_s=late,
-        disturbed=disturbed,
-        beside=beside,
-        seed=seed,
-        allow_writes=writes,
+        target, lateness_s=late, disturbed=disturbed, beside=beside, seed=seed, allow_writes=writes
     )
 
 
 @contextmanager
-def opened(
-    target: str, lateness: str | None, disturbed: float, beside: float, seed: int
-) -> Iterator[Session]:
+def opened(target: str, lateness: str | None, disturbed: float, beside: float, seed: int) -> Iterator[Session]:
     """Open a target for one measurement without a log."""
     core = _open(target, lateness, disturbed, beside, seed)
     try:

@@ -29,7 +29,6 @@ class Actuators(NamedTuple):
         number: independent actuators behind this unit.
         ranges: first block and number of blocks of each.
         ratio: time of a pair in two parts over that of a pair in one part.
-
     """
 
     number: Value
@@ -52,14 +51,10 @@ def measure(session: Any, rng: np.random.Generator) -> Actuators:
     if len(declared) > 1:
         return Actuators(exact(len(declared), "actuators", 4 * _PAIRS), declared, ratio)
     boundary = _boundary(session, rng, blocks, float(np.median(one)) * _PARALLEL)
-    return Actuators(
-        exact(2, "actuators", 4 * _PAIRS), ((0, boundary), (boundary, blocks - boundary)), ratio
-    )
+    return Actuators(exact(2, "actuators", 4 * _PAIRS), ((0, boundary), (boundary, blocks - boundary)), ratio)
 
 
-def _pairs(
-    session: Any, rng: np.random.Generator, a: tuple[int, int], b: tuple[int, int], count: int
-) -> Floats:
+def _pairs(session: Any, rng: np.random.Generator, a: tuple[int, int], b: tuple[int, int], count: int) -> Floats:
     """Return the times after which both reads of pairs are done, s."""
     block = session.sector_blocks
     taken = []
@@ -72,10 +67,7 @@ def _pairs(
 
 def _ratio(two: Floats, one: Floats, rng: np.random.Generator) -> Value:
     """Return the ratio of medians, with the interval of resampled ones."""
-    draws = [
-        float(np.median(rng.choice(two, len(two))) / np.median(rng.choice(one, len(one))))
-        for _ in range(200)
-    ]
+    draws = [float(np.median(rng.choice(two, len(two))) / np.median(rng.choice(one, len(one)))) for _ in range(200)]
     low, high = np.percentile(draws, [2.5, 97.5])
     value = float(np.median(two) / np.median(one))
     return Value(value, float(low), float(high), "measured", 2 * (len(one) + len(two)), "actuators")

@@ -60,7 +60,6 @@ def check(session: Session, period: Period) -> None:
 
     Raises:
         NotADiskError: many of them end sooner than one arm allows.
-
     """
     block = session.sector_blocks
     size = block * int(session.described["block_bytes"])
@@ -97,7 +96,6 @@ def check_turns(period: Period) -> None:
 
     Raises:
         NotADiskError: they differ.
-
     """
     apart, error = period.halves()
     if abs(apart) > max(SURE * error, DIFFER):
@@ -113,7 +111,6 @@ def _parts(at: np.ndarray, sooner: np.ndarray) -> str:
     Args:
         at: pairs of addresses in bytes.
         sooner: whether each pair ended sooner than one arm allows.
-
     """
     fits = []
     for drives in DRIVES:

@@ -26,7 +26,6 @@ class Angles:
     Attributes:
         session: the target.
         period: its turn and phase.
-
     """
 
     def __init__(self, session: Session, period: Period) -> None:
@@ -46,9 +45,7 @@ class Angles:
         """
         count = 3 if self.period.disturbed < 0.1 else 5
         reads = np.array([self.read(lbas, step) for _ in range(count)])
-        found = np.array(
-            [middle(r[np.isfinite(r)]) if np.isfinite(r).any() else np.nan for r in reads.T]
-        )
+        found = np.array([middle(r[np.isfinite(r)]) if np.isfinite(r).any() else np.nan for r in reads.T])
         one = self.period.sigma_s / self.period.turn_s
         return found % 1.0, np.full(len(found), one / np.sqrt(count))
 
@@ -70,9 +67,7 @@ class Angles:
             self._past_buffer(lbas, answer.done_ns - answer.issued_ns, found, step)
         return found
 
-    def _past_buffer(
-        self, lbas: Sequence[int] | Ints, taken_ns: Ints, found: Floats, step: str
-    ) -> None:
+    def _past_buffer(self, lbas: Sequence[int] | Ints, taken_ns: Ints, found: Floats, step: str) -> None:
         """Read again, from the medium, what came from the buffer."""
         session, each = self.session, np.asarray(lbas)
         hits = np.flatnonzero(taken_ns < HIT_S * 1e9)
@@ -112,9 +107,5 @@ class Angles:
             near = np.abs(wrap(reads - left[odd])) < self.tolerance
             unsure = near.sum(axis=0) < 3
             odd, reads = odd[unsure], reads[:, unsure]
-        self.checked += [
-            (int(lba), float(r))
-            for lba, r in zip(lbas, left, strict=True)
-            if abs(r) < self.tolerance
-        ]
+        self.checked += [(int(lba), float(r)) for lba, r in zip(lbas, left, strict=True) if abs(r) < self.tolerance]
         return np.asarray(left)

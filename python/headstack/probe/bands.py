@@ -49,7 +49,6 @@ class Band:
         head: in the order in which heads are found; -1: unknown.
         direction: 1 if its tracks go inward, -1 outward, 0 if that is unknown.
         reads: reads that it took.
-
     """
 
     first_lba: int
@@ -76,9 +75,7 @@ class Band:
 class _Ladder:
     """Tracks ahead of a band's first one: which of them are as predicted."""
 
-    def __init__(
-        self, angles: Angles, start: int, end: float, n: int, skew: tuple[float, bool]
-    ) -> None:
+    def __init__(self, angles: Angles, start: int, end: float, n: int, skew: tuple[float, bool]) -> None:
         self.angles, self.start, self.end, self.n = angles, start, end, n
         # Whether the skew is that of another band, which is exact.
         self.skew, self.known = skew
@@ -145,9 +142,7 @@ class _Ladder:
 
 def joined(before: Band, band: Band, tolerance: float) -> Band | None:
     """Return two successive bands as one if the second goes on where the first one was cut."""
-    jumps = wrap(
-        np.array([band.angle_turns - before.last_angle, band.skew_turns]) - before.skew_turns
-    )
+    jumps = wrap(np.array([band.angle_turns - before.last_angle, band.skew_turns]) - before.skew_turns)
     if band.sectors_per_track != before.sectors_per_track or (np.abs(jumps) > tolerance).any():
         return None
     # The longer part tells the line.
@@ -170,7 +165,6 @@ def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None
         angles: of the target.
         start: the first sector of a track.
         expected: what it may be, likeliest first.
-
     """
     session = angles.session
     before = session.commands
@@ -213,9 +207,7 @@ def _begin(angles: Angles, start: int) -> float:
     return middle(reads)
 
 
-def _first(
-    angles: Angles, start: int, end: float, expected: Sequence[Shape]
-) -> tuple[int, float, int | None] | None:
+def _first(angles: Angles, start: int, end: float, expected: Sequence[Shape]) -> tuple[int, float, int | None] | None:
     """Return sectors and skew of the first track, and the tracks that are expected."""
     tried: set[int] = set()
     if expected:
@@ -225,8 +217,7 @@ def _first(
         tried.add(expected[0].sectors)
         about = slope(angles, start, end, expected[0].sectors, "bands")
         near = sorted(
-            (s for s in expected[1:] if abs(s.sectors / about - 1) < 0.02),
-            key=lambda s: abs(s.sectors - about),
+            (s for s in expected[1:] if abs(s.sectors / about - 1) < 0.02), key=lambda s: abs(s.sectors - about)
         )
         found = _as_expected(angles, start, end, _unlike(near, tried)[:3])
         if found is not None:
@@ -260,18 +251,14 @@ def _as_expected(
         if start + 2 * n >= angles.session.sectors:
             continue
         skew = 0.0 if shape.skew is None else shape.skew
-        last, first = angles.rest(
-            [start + n - 1, start + n], [end + (n - 1) / n, end + skew], "bands"
-        )
+        last, first = angles.rest([start + n - 1, start + n], [end + (n - 1) / n, end + skew], "bands")
         bound = angles.tolerance
         if abs(last) > bound or not abs(first) < 0.5:
             continue
         if shape.skew is not None and abs(first) < bound:
             return n, skew, shape.tracks
         # Another skew, or the next track of another surface: a jump, at least.
-        if abs(((skew + first + 0.5) % 1.0) - 0.5) > bound and _again(
-            angles, start, (end, n), float(skew + first)
-        ):
+        if abs(((skew + first + 0.5) % 1.0) - 0.5) > bound and _again(angles, start, (end, n), float(skew + first)):
             return n, float(skew + first), shape.tracks
     return None
 

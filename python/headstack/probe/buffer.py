@@ -40,7 +40,6 @@ class Buffer(NamedTuple):
         read_ahead: sectors after a read that are hits, by wait in turns.
         kind: `none`, `track-end` or `limit`.
         trigger: `always` or `sequential`.
-
     """
 
     enabled: Value
@@ -87,8 +86,7 @@ class _Probe:
         """
         block = self.session.sector_blocks
         return any(
-            self.hits_after(lba, [lba + i * block for i in range(lead)], lead - 1 + sectors, turns)
-            for lba in starts
+            self.hits_after(lba, [lba + i * block for i in range(lead)], lead - 1 + sectors, turns) for lba in starts
         )
 
     def farthest(self, lead: int, turns: int, start: int | None = None) -> int:
@@ -115,9 +113,7 @@ class _Probe:
         return [int(max(0, x)) for x in np.array(lbas) - back]
 
 
-def measure(
-    session: Any, geometry: Any, turn_s: float, rng: np.random.Generator, *, brief: bool = False
-) -> Buffer:
+def measure(session: Any, geometry: Any, turn_s: float, rng: np.random.Generator, *, brief: bool = False) -> Buffer:
     """Measure the buffer with reads that use it; in brief, read-ahead after one wait."""
     probe = _Probe(session, geometry, turn_s, rng)
     overhead, sector = _hit_line(probe)
@@ -207,7 +203,4 @@ def _segments(probe: _Probe) -> tuple[Value, tuple[tuple[int, float], ...]]:
         else:
             high = middle
     found = max(low, 1)
-    return (
-        Value(found, found, max(high - 1, found), "measured", probe.reads, "buffer"),
-        tuple(sorted(curve)),
-    )
+    return (Value(found, found, max(high - 1, found), "measured", probe.reads, "buffer"), tuple(sorted(curve)))

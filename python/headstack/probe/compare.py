@@ -16,7 +16,6 @@ class Difference(NamedTuple):
         given: of the file.
         relative: probed over given, less one; None for words and counts.
         means: what that means.
-
     """
 
     what: str
@@ -36,7 +35,6 @@ def differences(probed: Mapping[str, Any], given: Mapping[str, Any]) -> list[Dif
     Args:
         probed: the drive as a drive file has it.
         given: the other drive.
-
     """
     found: list[Difference] = []
     ours, theirs = (_values(spec) for spec in (probed, given))
@@ -52,19 +50,12 @@ def differences(probed: Mapping[str, Any], given: Mapping[str, Any]) -> list[Dif
 
 
 _Meaning = tuple[str, str | None, tuple[str, str]]
-_RATES = (
-    "fewer bits per inch, retries or a slow link",
-    "more bits per inch: other heads, or another model",
-)
+_RATES = ("fewer bits per inch, retries or a slow link", "more bits per inch: other heads, or another model")
 _OTHER = ("another model, or another generation of it",) * 2
 _MEANINGS: dict[str, _Meaning] = {
     "heads": ("heads", None, ("a head is out of use, or another model",) * 2),
     "layout": ("order of addresses", None, _OTHER),
-    "capacity": (
-        "capacity, B",
-        None,
-        ("a limited capacity, a head out of use, or another model",) * 2,
-    ),
+    "capacity": ("capacity, B", None, ("a limited capacity, a head out of use, or another model",) * 2),
     "arms": ("actuators", None, _OTHER),
     "speed": ("turns per minute", "speed", ("the spindle is slower", "it is faster")),
     "outer": ("rate outside, B/s", "rate", _RATES),

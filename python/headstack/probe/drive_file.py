@@ -64,7 +64,6 @@ class Found:
         origins: origin of its keys.
         host: what reads suffered that is not the drive's.
         sector_turns: mean share of a turn that a sector takes where seeks were measured.
-
     """
 
     described: Mapping[str, Any]
@@ -85,9 +84,7 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def geometry_table(
-    geometry: Any, described: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Value | str]]:
+def geometry_table(geometry: Any, described: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Value | str]]:
     """Return the table `[geometry]` of zones and heads, and the origin of its keys."""
     block = sector_blocks_of(described)
     logical = int(described["block_bytes"]) // 512
@@ -104,9 +101,7 @@ def geometry_table(
     width = min(near, key=lambda w: (_late(geometry, past, block, w), abs(w - width)))
     zones, formats = [], []
     first = 0
-    for zone, (count, late) in zip(
-        geometry.zones, _fitted(geometry, past, block, width), strict=True
-    ):
+    for zone, (count, late) in zip(geometry.zones, _fitted(geometry, past, block, width), strict=True):
         sectors = list(zone.sectors)
         skews = round(float(zone.switch_turns) % 1.0, 9), round(float(zone.skew_turns) % 1.0, 9)
         # Where it begins later than on the target, as most of its sectors then are turned.
@@ -124,10 +119,7 @@ def geometry_table(
             }
         )
         formats.append(
-            [
-                {"tracks_per_band": t, "sectors_per_track": n}
-                for t, n in zip(zone.tracks, sectors, strict=True)
-            ]
+            [{"tracks_per_band": t, "sectors_per_track": n} for t, n in zip(zone.tracks, sectors, strict=True)]
         )
         first += count
     table: dict[str, Any] = {
@@ -215,12 +207,7 @@ def spec(found: Found) -> tuple[dict[str, Any], dict[str, Value | str]]:
     arms = int(found.actuators.number.value) if found.actuators else 1
     if arms > 1 and found.actuators:
         drive["dash"] = f"D1A{arms}S1H1"
-        drive["parallelism"] = {
-            "arm_share": "own-share",
-            "logical_units": False,
-            "arms_in_motion": 0,
-            "channels": 0,
-        }
+        drive["parallelism"] = {"arm_share": "own-share", "logical_units": False, "arms_in_motion": 0, "channels": 0}
         origins["parallelism.arm_share"] = found.actuators.ratio
     return drive, origins
 
@@ -266,9 +253,7 @@ def _given(drive: dict[str, Any], origins: dict[str, Value | str], path: str, va
     table, key = path.split(".")
     if value is None:
         value = default(_CLASS[path], "")
-    drive.setdefault(table, {})[key] = (
-        _ms(value) if isinstance(value, Value) and value.unit == "s" else value.value
-    )
+    drive.setdefault(table, {})[key] = _ms(value) if isinstance(value, Value) and value.unit == "s" else value.value
     origins[path] = value
 
 
@@ -345,12 +330,8 @@ def _buffer(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]
     for key, on in p.values.items() if p else ():
         drive["cache"][key] = on
         told = p is not None and key in p.told
-        origins[f"cache.{key}"] = (
-            exact(on, "policies") if told else "not identifiable: no load showed it"
-        )
-    drive["cache"]["write_segments"] = min(
-        drive["cache"]["write_segments"], drive["cache"]["segments"]
-    )
+        origins[f"cache.{key}"] = exact(on, "policies") if told else "not identifiable: no load showed it"
+    drive["cache"]["write_segments"] = min(drive["cache"]["write_segments"], drive["cache"]["segments"])
 
 
 def _queue(found: Found, drive: dict[str, Any], origins: dict[str, Value | str]) -> None:
@@ -413,7 +394,6 @@ def write(found: Found, path: str | Path) -> None:
     Raises:
         ConfigError: the drive that was found cannot be simulated; the text says which value.
         OSError: the file cannot be written.
-
     """
     drive, origins = spec(found)
     _bridge.call("check_drive", json.dumps(drive))

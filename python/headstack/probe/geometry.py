@@ -42,7 +42,6 @@ class Places(NamedTuple):
         head: in the order in which heads are found.
         sectors_per_track: of the track.
         known: whether it lies in what was measured.
-
     """
 
     band: Ints
@@ -65,7 +64,6 @@ class Heads:
             begins with the last.
         directions: of each head: 1 inward, -1 outward, 0 unknown; the first one's is 1.
         measured: whether the number of heads was found, or one is assumed.
-
     """
 
     count: int
@@ -87,7 +85,6 @@ class ZoneView(NamedTuple):
         switch_turns: the schema's `track_skew`: from a head's last track to the next head's first.
         begin_turns: angle of its first sector.
         origin: "measured", or how else it is known.
-
     """
 
     first_lba: int
@@ -121,7 +118,6 @@ class Geometry:
             sector_blocks: addresses of a physical sector.
             order: layout if all heads of a cylinder are used in turn.
             ranges: first addresses of several actuators, and those after their last ones.
-
         """
         self.found, self.order_of_heads = tuple(found), heads
         self.ranges, self.head_order = list(ranges or [(0, blocks)]), heads.order
@@ -149,11 +145,7 @@ class Geometry:
             widths.append((at, full, last))
             count = zone.cycles * len(zone.cycle)
             at += -(-count // self.each) * full
-            whole = sum(
-                1
-                for b, c in zip(zone.tail, cycle(zone.cycle), strict=False)
-                if b.tracks == c.tracks
-            )
+            whole = sum(1 for b, c in zip(zone.tail, cycle(zone.cycle), strict=False) if b.tracks == c.tracks)
             at += whole / self.each * full + (len(zone.tail) - whole) / self.each * last
         return [*widths, (at, 0.0, 0.0)]
 
@@ -172,9 +164,7 @@ class Geometry:
 
     def _last_width(self, zone: Zone, full: float) -> float:
         narrow = [
-            b.tracks / c.tracks
-            for b, c in zip(zone.tail, cycle(zone.cycle), strict=False)
-            if b.tracks < c.tracks
+            b.tracks / c.tracks for b, c in zip(zone.tail, cycle(zone.cycle), strict=False) if b.tracks < c.tracks
         ]
         return full * (sum(narrow) / len(narrow)) if narrow else full
 
@@ -216,19 +206,11 @@ class Geometry:
         named = []
         for number, zone in enumerate(self.found):
             for i, band in enumerate((*zone.cycle, *zone.tail)):
-                index = (
-                    i
-                    if i < len(zone.cycle)
-                    else zone.cycles * len(zone.cycle) + i - len(zone.cycle)
-                )
+                index = i if i < len(zone.cycle) else zone.cycles * len(zone.cycle) + i - len(zone.cycle)
                 head = self._head(index)
                 way = self.order_of_heads.directions[head % len(self.order_of_heads.directions)]
                 named.append(
-                    replace(
-                        band,
-                        head=head + self._range(number) * self.each,
-                        direction=0 if self.head_first else way,
-                    )
+                    replace(band, head=head + self._range(number) * self.each, direction=0 if self.head_first else way)
                 )
         return named
 
@@ -288,9 +270,7 @@ class Geometry:
         at = np.asarray(lbas, dtype=np.int64)
         starts = np.array([z.first_lba for z in self.found])
         number = np.searchsorted(starts, at, side="right") - 1
-        places = Places(
-            *(np.zeros(len(at), dtype=t) for t in (int, int, int, float, float, int, int, bool))
-        )
+        places = Places(*(np.zeros(len(at), dtype=t) for t in (int, int, int, float, float, int, int, bool)))
         for i in np.unique(number):
             here = number == i
             for whole, part in zip(places, self._inside(int(i), at[here]), strict=True):
@@ -318,9 +298,7 @@ class Geometry:
         angle = (begin + turn * zone.cycle_turns + track * skew + sector / n) % 1.0
         known = (at < zone.past_lba) & zone.whole
         band = np.where(
-            in_tail,
-            zone.cycles * len(zone.cycle) + index - len(zone.cycle),
-            turn * len(zone.cycle) + index,
+            in_tail, zone.cycles * len(zone.cycle) + index - len(zone.cycle), turn * len(zone.cycle) + index
         )
         tracks = np.array([b.tracks for b in bands])[index]
         cylinder, head = self._radius(number, band, track, tracks, in_tail)

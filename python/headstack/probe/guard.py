@@ -34,7 +34,6 @@ def scratch_of(text: str) -> tuple[int, int]:
 
     Raises:
         ConfigError: it is not of this form.
-
     """
     first, _, blocks = text.partition("+")
     if not (first.isdecimal() and blocks.isdecimal() and int(blocks) > 0):
@@ -48,7 +47,6 @@ def check_confirmed(target: str, described: Mapping[str, Any], given: str | None
     Raises:
         ConfigError: model and serial number, or the name of a target without, are not these; or
             the target is in use, or takes no such writes.
-
     """
     if described["kind"] == "sim":
         return  # nothing can be lost
@@ -72,7 +70,6 @@ class Guard:
 
     Attributes:
         notes: what was, or was not, set back.
-
     """
 
     def __init__(
@@ -98,7 +95,6 @@ class Guard:
         Raises:
             ConfigError: the target cannot be changed so; it sleeps, or is too warm.
             HeadstackError: a block of the scratch range cannot be read.
-
         """
         settings.check_awake(self._core)
         if self._described["kind"] != "sim" and self._file.exists():
@@ -156,9 +152,7 @@ class Guard:
         for lba, count in _chunks(first, blocks, size):
             part = self._core.fetch(lba, count)
             if part is None:
-                raise HeadstackError(
-                    f"probe: got blocks {lba}+{count} that cannot be read, need another range"
-                )
+                raise HeadstackError(f"probe: got blocks {lba}+{count} that cannot be read, need another range")
             parts.append(part)
         return b"".join(parts)
 
@@ -197,9 +191,7 @@ class Guard:
             raise HeadstackError(f"probe: {self.notes[-1]}; need {self._file} settled first")
 
 
-def _set_back(
-    core: Any, pages: dict[int, bytes], first: int, contents: bytes, *, others: bool
-) -> list[str]:
+def _set_back(core: Any, pages: dict[int, bytes], first: int, contents: bytes, *, others: bool) -> list[str]:
     """Set back settings and contents; return what is not as before.
 
     With `others`, blocks that can be read are left as somebody else may have written them.

@@ -64,7 +64,6 @@ class Found(NamedTuple):
         order: layout if all heads of a cylinder are used in turn.
         sure: whether the order was told from times.
         reach_s: least times to the first and the last track of each band, s.
-
     """
 
     zones: list[Zone]
@@ -81,7 +80,6 @@ class _Search(NamedTuple):
         angles: of the target.
         until_s: time of the target at which to stop.
         apart_s: by how much times there and back differ, for all pairs so far.
-
     """
 
     angles: Angles
@@ -145,11 +143,8 @@ def find(angles: Angles, zones: list[Zone], until_s: float = float("inf")) -> Fo
         angles: of the target.
         zones: that were surveyed.
         until_s: time of the target at which to stop.
-
     """
-    parts = [
-        [z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges
-    ]
+    parts = [[z for z in zones if first <= z.first_lba < past] for first, past in angles.session.ranges]
     found = _find(_Search(angles, until_s, []), parts[0])
     if found.zones is parts[0]:
         return found._replace(zones=zones)
@@ -230,7 +225,6 @@ def _spacing(times_s: Floats, first: int, equal_s: float) -> int | None:
         times_s: of steps.
         first: number of the first one.
         equal_s: by how much equal times may differ.
-
     """
     number = first + np.arange(len(times_s))
     for heads in range(2, min(MOST_HEADS, len(times_s) // 2) + 1):
@@ -305,9 +299,7 @@ def _first_apart(search: _Search, chain: list[tuple[Band, int]]) -> int:
     return BEGINS[0]
 
 
-def _directions(
-    reach: list[Reach], begin: int, heads: int, order: str, equal_s: float
-) -> tuple[int, ...]:
+def _directions(reach: list[Reach], begin: int, heads: int, order: str, equal_s: float) -> tuple[int, ...]:
     """Return the direction of each head, the first one's being inward."""
     votes = np.zeros(heads)
     for i, (first, last) in enumerate(reach):
@@ -333,7 +325,6 @@ def _count(nearest: Floats, begin: int, cycle: int, mirrored: bool) -> tuple[int
         begin: number of the first of these bands.
         cycle: bands after which sectors and skews repeat.
         mirrored: whether the second half of the cycle is the first one backwards.
-
     """
     band = begin + np.arange(len(nearest))
     tried = [(cycle * k, "same") for k in range(1, MOST_HEADS // cycle + 1)]

@@ -17,7 +17,6 @@ class Idle(NamedTuple):
     Attributes:
         gap_s: time without commands.
         extra_s: least time by which a read after it was late.
-
     """
 
     gap_s: float

@@ -41,13 +41,10 @@ def rescue_map(geometry: Any, head: int, block_bytes: int) -> str:
 
     Raises:
         ConfigError: the drive uses its heads in turn in every cylinder, so a map has too many rows.
-
     """
     count = sum(z.cycles * len(z.cycle) + len(z.tail) for z in geometry.found)
     if geometry.head_first or count > _MOST_ROWS:
-        raise ConfigError(
-            f"rescue map: got {count} bands, need at most {_MOST_ROWS}, each on one surface"
-        )
+        raise ConfigError(f"rescue map: got {count} bands, need at most {_MOST_ROWS}, each on one surface")
     bands = [
         (zone.cycle if i // len(zone.cycle) < zone.cycles else zone.tail)[i % len(zone.cycle)]
         for zone in geometry.found
@@ -56,9 +53,7 @@ def rescue_map(geometry: Any, head: int, block_bytes: int) -> str:
     sizes = np.array([band.blocks for band in bands], dtype=np.int64)
     begins = np.cumsum(sizes) - sizes
     on = geometry.locate(begins).head == head
-    rows = [
-        (int(at), int(n), "-" if bad else "+") for at, n, bad in zip(begins, sizes, on, strict=True)
-    ]
+    rows = [(int(at), int(n), "-" if bad else "+") for at, n, bad in zip(begins, sizes, on, strict=True)]
     at = int(sizes.sum())
     if at < geometry.total:
         rows.append((at, geometry.total - at, "?"))
@@ -88,8 +83,7 @@ def text(found: Found, replay: Replay | None) -> list[str]:
         ageing = f", ageing {found.queue.ageing.value}" if found.queue.ageing else ""
         lines.append(f"order of the queue: {found.queue.spec['scheduler']}{ageing}")
         lines += [
-            f"depth {d.depth}: {float(d.iops.value):.1f} reads/s, 99 % within "
-            f"{float(d.p99_s.value) * 1e3:.0f} ms"
+            f"depth {d.depth}: {float(d.iops.value):.1f} reads/s, 99 % within {float(d.p99_s.value) * 1e3:.0f} ms"
             for d in found.queue.depths
         ]
     for more in (found.power, found.writes):
@@ -121,8 +115,7 @@ def values_of(found: Found) -> Mapping[str, Any]:
         document["head_switch"] = found.switches.head_switch.as_dict()
     if found.queue:
         document["depths"] = [
-            {"depth": d.depth, "iops": d.iops.as_dict(), "p99": d.p99_s.as_dict()}
-            for d in found.queue.depths
+            {"depth": d.depth, "iops": d.iops.as_dict(), "p99": d.p99_s.as_dict()} for d in found.queue.depths
         ]
         document["io_cost_model"] = io_cost_model(found, found.queue)
         document["queue"] = {"spec": found.queue.spec, "agreement": found.queue.agreement}

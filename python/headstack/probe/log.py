@@ -27,7 +27,6 @@ class Log:
     Attributes:
         header: its first line.
         entries: calls with answers, in order.
-
     """
 
     def __init__(self, header: dict[str, Any], entries: list[dict[str, Any]] | None = None) -> None:
@@ -42,7 +41,6 @@ class Log:
         Raises:
             ConfigError: it is no log of a probe, or one of another version.
             OSError: it cannot be read.
-
         """
         lines = path.read_bytes().split(b"\n")
         documents = []
@@ -61,7 +59,6 @@ class Log:
         Raises:
             ConfigError: there is a file already, and it is not resumed.
             OSError: it cannot be written.
-
         """
         if path.exists() and not resume:
             raise ConfigError(f"{path}: got a log that is there already, need --resume or another")

@@ -74,7 +74,6 @@ class Place:
         shifts: angle of each against the first, turns.
         cylinder: radial place, in nominal tracks.
         head: its head.
-
     """
 
     lbas: Ints
@@ -143,9 +142,7 @@ def place_at(geometry: Any, lba: int, block: int, count: int = ADDRESSES) -> Pla
     n, sector = int(at.sectors_per_track[0]), int(at.sector[0])
     sectors = np.unique(np.rint(np.linspace(n // 20, n // 2, count)).astype(np.int64))
     lbas = lba + (sectors - sector) * block
-    return Place(
-        lbas.astype(np.int64), (sectors - sectors[0]) / n, float(at.cylinder[0]), int(at.head[0])
-    )
+    return Place(lbas.astype(np.int64), (sectors - sectors[0]) / n, float(at.cylinder[0]), int(at.head[0]))
 
 
 def centre(turns: Floats) -> float:
@@ -180,7 +177,6 @@ class Bisection:
         disturbed: share of reads that end late for other reasons.
         error_s: error of a pass against the command that fits best.
         lateness_s: mean of the random part of the host's lateness.
-
     """
 
     session: Any
@@ -357,9 +353,7 @@ class Bisection:
         early_s = max(_EARLY_S, _EARLY_LATE * self.lateness_s)
         wrong = (error < -early_s / self.turn_s) | (error > _LATE_TURNS)
         tests = np.bincount(pair[way >= 0], minlength=len(self.pairs))
-        self._astray = np.bincount(
-            pair[(way >= 0) & wrong], minlength=len(self.pairs)
-        ) / tests.clip(1)
+        self._astray = np.bincount(pair[(way >= 0) & wrong], minlength=len(self.pairs)) / tests.clip(1)
         first = np.where(wrong, taken % 1.0, first)
         turns = np.where(wrong, np.floor(taken), turns)
         hit = wrong & (taken < 0.25)

@@ -74,9 +74,7 @@ def _dots(points: list[tuple[float, float]], axes: tuple[Any, Any], title: str) 
     base = alt.Chart(pd.DataFrame([{"x": points[i][0], "y": points[i][1]} for i in kept]))
     marks = base.mark_circle(size=12, opacity=0.5, color=look.PALETTE[0])
     zero = alt.Chart(pd.DataFrame([{"y": 0.0}])).mark_rule(color=look.PALETTE[3])
-    drawn = alt.layer(
-        marks.encode(x=axes[0], y=axes[1]), zero.encode(y="y:Q"), title=title, description=title
-    )
+    drawn = alt.layer(marks.encode(x=axes[0], y=axes[1]), zero.encode(y="y:Q"), title=title, description=title)
     return look.style(drawn.properties(width=look.WIDTH, height=look.HEIGHT))
 
 
@@ -171,10 +169,7 @@ def _replay(probed: "Probed") -> "Chart | None":
     if probed.replay is None:
         return None
     lines = {}
-    for name, taken in (
-        ("measured", probed.replay.measured_s[0]),
-        ("file", probed.replay.simulated_s[0]),
-    ):
+    for name, taken in (("measured", probed.replay.measured_s[0]), ("file", probed.replay.simulated_s[0])):
         times = np.sort(np.asarray(taken)) * 1e3
         lines[name] = [(float(t), (i + 1) / len(times)) for i, t in enumerate(times)]
     axes = _axes("response time (ms)", "share of requests")
@@ -214,7 +209,6 @@ def write(probed: "Probed", path: Path) -> Path:
 
     Raises:
         OSError: it cannot be written.
-
     """
     from headstack import outputs
 

@@ -115,7 +115,6 @@ class Period:
         sigma_s: error of one read's end.
         disturbed: share of reads that end whole turns late for other reasons.
         lbas: the addresses of the list.
-
     """
 
     session: Session
@@ -172,9 +171,7 @@ class Period:
         for attempt in range(5):
             counts = [np.rint((t - t[0]) / self.turn_s) for t in groups]
             offsets = [np.median(t - k * self.turn_s) for t, k in zip(groups, counts, strict=True)]
-            rest = [
-                t - k * self.turn_s - o for t, k, o in zip(groups, counts, offsets, strict=True)
-            ]
+            rest = [t - k * self.turn_s - o for t, k, o in zip(groups, counts, offsets, strict=True)]
             spread = 1.48 * float(np.median(np.abs(np.concatenate(rest))))
             bound = max(4 * spread, 2e-6)
             # Over a long time the turn itself may be off, before it is fitted.
@@ -221,10 +218,7 @@ class Period:
                 continue
             turns = [np.rint((t - t[0]) / self.turn_s) for t in spans]
             rest = np.concatenate(
-                [
-                    t - k * self.turn_s - (t - k * self.turn_s).mean()
-                    for t, k in zip(spans, turns, strict=True)
-                ]
+                [t - k * self.turn_s - (t - k * self.turn_s).mean() for t, k in zip(spans, turns, strict=True)]
             )
             from_mean = np.concatenate([k - k.mean() for k in turns])
             near = np.abs(rest) < self.turn_s / 4
@@ -241,9 +235,7 @@ class Period:
         """Return the turn with its interval."""
         two = 2 * self.turn_sd_s
         reads = sum(len(t) for t in self.times.values())
-        return Value(
-            self.turn_s, self.turn_s - two, self.turn_s + two, "measured", reads, "period", "s"
-        )
+        return Value(self.turn_s, self.turn_s - two, self.turn_s + two, "measured", reads, "period", "s")
 
 
 def find(session: Session) -> Period:
@@ -252,7 +244,6 @@ def find(session: Session) -> Period:
     Raises:
         NotADiskError: it does not, or there is more than one rotor.
         HeadstackError: other work disturbs too many reads.
-
     """
     count = ADDRESSES if session.described["fua"] else MANY
     rng = session.rng("period")
@@ -269,9 +260,7 @@ def find(session: Session) -> Period:
     ends = np.array([a.done_ns / 1e9 for a in answers])
     failed = float(np.mean([a.status != 0 for a in answers]))
     if failed > MOST_FAILED:
-        raise HeadstackError(
-            f"probe: {failed:.0%} of random reads failed, need at most {MOST_FAILED:.0%}"
-        )
+        raise HeadstackError(f"probe: {failed:.0%} of random reads failed, need at most {MOST_FAILED:.0%}")
     if good.mean() < 0.2:
         raise NotADiskError(_why_quick(taken))
     turn, agreed = vote(ends[1, good] - ends[0, good])
@@ -352,7 +341,4 @@ def _why_no_period(sectors: NDArray[np.int64], taken: Floats, agreed: float) -> 
     text = f"no rotating disk: only {agreed:.0%} of revisits are whole turns apart, and times "
     if not r * r > 0.05:
         return text + "do not depend on the distance: several drives, or a delay without a disk"
-    return (
-        text
-        + "grow with the distance: an arm without rotation, several drives, or a host that is late"
-    )
+    return text + "grow with the distance: an arm without rotation, several drives, or a host that is late"

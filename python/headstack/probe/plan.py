@@ -81,7 +81,6 @@ class Probed:
         replay: a mixed load on the target against the file; None if that was left out.
         seconds: time of the target by step.
         notes: what stays unknown, and why.
-
     """
 
     described: dict[str, Any]
@@ -166,10 +165,7 @@ class Probed:
             "summary": self.sentence,
             "target": {k: v for k, v in self.described.items() if k != "ranges"},
             "values": {k: v.as_dict() for k, v in self.values().items()},
-            "zones": [
-                {**z._asdict(), "rate": r.as_dict()}
-                for z, r in zip(g.zones, self.rates(), strict=True)
-            ],
+            "zones": [{**z._asdict(), "rate": r.as_dict()} for z, r in zip(g.zones, self.rates(), strict=True)],
             "disturbed_reads": self.period.disturbed,
             "seconds": {k: round(v, 3) for k, v in self.seconds.items()},
             "notes": self.notes,
@@ -177,10 +173,7 @@ class Probed:
         if self.found is not None:
             document["times"] = dict(lines.values_of(self.found))
         if self.replay is not None:
-            document["replay"] = {
-                "closed": self.replay.closed.as_dict(),
-                "open": self.replay.open.as_dict(),
-            }
+            document["replay"] = {"closed": self.replay.closed.as_dict(), "open": self.replay.open.as_dict()}
         return document
 
     def write_drive(self, path: str | Path) -> Path:
@@ -189,7 +182,6 @@ class Probed:
         Raises:
             ConfigError: seeks were not measured.
             OSError: it cannot be written.
-
         """
         from . import drive_file
 
@@ -204,7 +196,6 @@ class Probed:
 
         Raises:
             OSError: it cannot be written.
-
         """
         from . import page
 
@@ -216,7 +207,6 @@ def chosen(steps: Collection[str] | None) -> tuple[str, ...]:
 
     Raises:
         ConfigError: there is no step of that name.
-
     """
     for step in steps or ():
         if step not in STEPS:
@@ -236,7 +226,6 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     Raises:
         NotADiskError: it is no single rotating disk.
         HeadstackError: too many reads are disturbed, or the first track cannot be told.
-
     """
     clock = _Clock(session, budget_s, told)
     clock.begin("turn", "")
@@ -250,9 +239,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     angles = Angles(session, period)
     zones = zone_search.survey(angles, budget_s * ZONES_SHARE)
     if not zones and session.clock_s > budget_s * ZONES_SHARE:
-        raise HeadstackError(
-            f"probe: {session.clock_s:.0f} s were not enough for one zone, need a longer --budget"
-        )
+        raise HeadstackError(f"probe: {session.clock_s:.0f} s were not enough for one zone, need a longer --budget")
     if not zones:
         raise periods.NotADiskError(
             "no boundary between tracks was found: the angles of neighbouring addresses do not "
@@ -262,12 +249,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     until_s = max(budget_s * HEADS_SHARE, budget_s - LEFT_S)
     heads = head_order.find(angles, zones, until_s)
     geometry = Geometry(
-        heads.zones,
-        heads.heads,
-        int(session.described["blocks"]),
-        session.sector_blocks,
-        heads.order,
-        session.ranges,
+        heads.zones, heads.heads, int(session.described["blocks"]), session.sector_blocks, heads.order, session.ranges
     )
     probed = Probed(dict(session.described), period, angles, geometry, heads)
     probed.notes += _unknown(probed, session, late=session.clock_s > until_s)
@@ -305,9 +287,7 @@ def _with_sectors(session: Session, period: periods.Period) -> periods.Period:
     return period
 
 
-def _in_time(
-    steps: tuple[str, ...], left_s: float, meter_s: float | None
-) -> tuple[tuple[str, ...], list[str]]:
+def _in_time(steps: tuple[str, ...], left_s: float, meter_s: float | None) -> tuple[tuple[str, ...], list[str]]:
     """Return the steps for which there is time, and those for which there is not."""
     late = []
     for step in (s for s in LEAST_S if s in steps):
@@ -358,8 +338,7 @@ def _times(session: Session, probed: Probed, steps: list[str], clock: _Clock) ->
     arms = probed.found.actuators
     if arms is not None and len(arms.ranges) > len(session.ranges):
         probed.notes.append(
-            "the target declares no actuators: two arms, or two drives one after the other whose "
-            "turns are equal"
+            "the target declares no actuators: two arms, or two drives one after the other whose turns are equal"
         )
     if probed.found.queue is not None and probed.found.queue.off:
         off = "; ".join(probed.found.queue.off)
@@ -375,9 +354,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "probed.toml"
         drive_file.write(found, path)
-        mean = probed.period.turn_s / 2 + float(
-            found.curve.access_s(np.array([probed.geometry.cylinders / 3]))[0]
-        )
+        mean = probed.period.turn_s / 2 + float(found.curve.access_s(np.array([probed.geometry.cylinders / 3]))[0])
         probed.replay = replay.measure(
             session,
             path,
@@ -389,9 +366,7 @@ def _replay(session: Session, probed: Probed, clock: _Clock) -> None:
     if probed.replay.off > replay.FAR:
         late = max(probed.period.disturbed, found.curve.disturbed)
         why = "too noisy: " if late > timing.NOISY else ""
-        probed.notes.append(
-            f"{why}in a mixed load the file is {probed.replay.off:.0%} of the mean off the target"
-        )
+        probed.notes.append(f"{why}in a mixed load the file is {probed.replay.off:.0%} of the mean off the target")
 
 
 def _unknown(probed: Probed, session: Session, *, late: bool) -> list[str]:

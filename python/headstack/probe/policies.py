@@ -44,7 +44,6 @@ class Policies(NamedTuple):
         told: those that made a clear difference.
         misfit: mean score that is left, s.
         reads: reads that it took.
-
     """
 
     values: dict[str, bool]
@@ -53,9 +52,7 @@ class Policies(NamedTuple):
     reads: int
 
 
-def measure(
-    session: Any, rng: np.random.Generator, simulate: Simulate, mean_s: float, count: int
-) -> Policies:
+def measure(session: Any, rng: np.random.Generator, simulate: Simulate, mean_s: float, count: int) -> Policies:
     """Read a mixed load, closed and open, and find the policies that fit it."""
     loads = []
     for way in ("wait_s", "at_s"):

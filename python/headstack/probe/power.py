@@ -53,7 +53,6 @@ class Load(NamedTuple):
         watts: mean power.
         moving: share of the time in which the arm moves.
         busy: share of the time in which it waits for a sector or transfers.
-
     """
 
     name: str
@@ -71,7 +70,6 @@ class Power(NamedTuple):
         loads: the loads.
         voice_coil: what a moving arm adds, W.
         access: what waiting and transferring add, W.
-
     """
 
     idle: Value
@@ -103,12 +101,9 @@ class Power(NamedTuple):
         """Return what was found, line by line."""
         lines = [f"power: idle {self.idle.shown}"]
         if self.later is not None:
-            lines.append(
-                f"power after {self.later[1]:.2g} s without commands: {self.later[0].shown}"
-            )
+            lines.append(f"power after {self.later[1]:.2g} s without commands: {self.later[0].shown}")
         return lines + [
-            f"power, {load.name}: {load.watts.shown}; by the file {self.of(load):.2f} W"
-            for load in self.loads
+            f"power, {load.name}: {load.watts.shown}; by the file {self.of(load):.2f} W" for load in self.loads
         ]
 
 
@@ -175,7 +170,6 @@ def opened(what: str, target: Any) -> Own | Read:
     Raises:
         ConfigError: there is no such meter.
         HeadstackError: it cannot be read.
-
     """
     if what == "sim":
         if target.energy() is None:
@@ -217,11 +211,7 @@ def _mean(watts: list[float], reads: int) -> Value:
 
 
 def measure(
-    session: Any,
-    simulated: Callable[[], Any],
-    arms: int,
-    rng: np.random.Generator,
-    scale: float = 1.0,
+    session: Any, simulated: Callable[[], Any], arms: int, rng: np.random.Generator, scale: float = 1.0
 ) -> Power:
     """Measure power by state.
 
@@ -234,7 +224,6 @@ def measure(
 
     Raises:
         HeadstackError: the meter says nothing while it is measured.
-
     """
     windows = _FEWEST if session.meter_s > 1 else max(_FEWEST, round(WINDOWS * min(1.0, scale)))
     seconds = _seconds(session.meter_s)
@@ -248,9 +237,7 @@ def measure(
         return sampled(session, rng, count)
 
     def nearby(count: int) -> Ints:
-        return np.asarray(
-            near + rng.integers(0, max(1, int(_NEAR * blocks)), count) // block * block
-        )
+        return np.asarray(near + rng.integers(0, max(1, int(_NEAR * blocks)), count) // block * block)
 
     def onward(count: int) -> Ints:
         return np.arange(count) * per_read % (blocks - per_read)
@@ -262,9 +249,7 @@ def measure(
         ("near reads", nearby, 1, block),
         ("one long read", onward, 2, per_read),
     ):
-        options: dict[str, Any] = (
-            {"depth": depth, "fua": False} if size > block else {"depth": depth}
-        )
+        options: dict[str, Any] = {"depth": depth, "fua": False} if size > block else {"depth": depth}
         first = lbas_of(16)
         issued, done, _ = session.read("power", first, size, **options)
         rate = len(first) / (float(done.max() - issued.min()) / 1e9)
@@ -285,15 +270,11 @@ def measure(
 def _read(session: Any) -> float:
     """Return the mean of what the meter showed during the last call."""
     if not session.watts:
-        raise HeadstackError(
-            f"meter: got no reading within {_INTERVALS} of its intervals, need one in each"
-        )
+        raise HeadstackError(f"meter: got no reading within {_INTERVALS} of its intervals, need one in each")
     return float(np.mean(session.watts))
 
 
-def _paused(
-    session: Any, rng: np.random.Generator, count: int
-) -> tuple[Value, tuple[Value, float] | None]:
+def _paused(session: Any, rng: np.random.Generator, count: int) -> tuple[Value, tuple[Value, float] | None]:
     """Return idle power, and that at the end of long pauses with its begin if it is lower."""
     parts = _parts(session.meter_s)
     found = []

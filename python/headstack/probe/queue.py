@@ -61,7 +61,6 @@ class Depth(NamedTuple):
         p99_s: time that 99 % of them need at most.
         lbas: their addresses.
         taken_s: their times.
-
     """
 
     depth: int
@@ -82,7 +81,6 @@ class Queue(NamedTuple):
         ageing: the ageing of that table.
         starved_s: times of far commands under a stream of near ones.
         off: what that table gives far from what was measured, in words.
-
     """
 
     depths: tuple[Depth, ...]
@@ -115,11 +113,7 @@ def figures(taken_s: Floats, done_s: Floats, depth: int, step: str) -> tuple[Val
 
 
 def by_depth(
-    session: Any,
-    rng: np.random.Generator,
-    *,
-    depths: tuple[int, ...] = DEPTHS,
-    seconds: float = SECONDS,
+    session: Any, rng: np.random.Generator, *, depths: tuple[int, ...] = DEPTHS, seconds: float = SECONDS
 ) -> tuple[Depth, ...]:
     """Measure random reads at each depth, so many seconds each."""
     found: list[Depth] = []
@@ -135,12 +129,7 @@ def by_depth(
 
 
 def agreement(
-    session: Any,
-    geometry: Any,
-    curve: SeekCurve,
-    rng: np.random.Generator,
-    *,
-    batches: int = BATCHES,
+    session: Any, geometry: Any, curve: SeekCurve, rng: np.random.Generator, *, batches: int = BATCHES
 ) -> dict[str, float]:
     """Return the share of choices in batches that each rule explains."""
     rules = ("fcfs", "sstf", "look", "c-look", "sptf")
@@ -176,10 +165,7 @@ def _swept(ahead: Ints, way: float) -> dict[str, Any]:
     """Return what elevators minimise, of commands so many blocks ahead, after a move that way."""
     back = (np.sign(ahead) != way) & (way != 0)
     most = 2 * np.abs(ahead).max()
-    return {
-        "look": np.abs(ahead) + np.where(back, most, 0),
-        "c-look": ahead + np.where(ahead < 0, most, 0),
-    }
+    return {"look": np.abs(ahead) + np.where(back, most, 0), "c-look": ahead + np.where(ahead < 0, most, 0)}
 
 
 def _positioning(curve: SeekCurve, now: float, ends: Floats, apart: Floats) -> Floats:
@@ -272,11 +258,7 @@ def fit(
 
 
 def _aged(
-    depths: tuple[Depth, ...],
-    simulate: Simulate,
-    base: dict[str, Any],
-    key: str,
-    bounds: tuple[float, float],
+    depths: tuple[Depth, ...], simulate: Simulate, base: dict[str, Any], key: str, bounds: tuple[float, float]
 ) -> tuple[float, dict[str, Any], Value]:
     """Return misfit, table and value of the ageing of a rule that fits best."""
     tried: dict[float, float] = {}
@@ -309,9 +291,7 @@ def _aged(
     return tried[best], queue(best), Value(value, *ends, "measured", reads, "depths")
 
 
-def _age_limit(
-    starved: list[tuple[Ints, float]], simulate: Simulate, queue: dict[str, Any]
-) -> float | None:
+def _age_limit(starved: list[tuple[Ints, float]], simulate: Simulate, queue: dict[str, Any]) -> float | None:
     """Return an age limit if far commands came much sooner than without one."""
     if not starved:
         return None

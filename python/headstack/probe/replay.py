@@ -55,7 +55,6 @@ class Replay(NamedTuple):
         chance: what runs of the file have against each other: nothing less can be told.
         measured_s: response times on the target, closed and open.
         simulated_s: the same of the file.
-
     """
 
     closed: Value
@@ -87,7 +86,6 @@ class Host(NamedTuple):
         lateness_s: mean of the random part of the host's lateness.
         disturbed: share of reads that end whole turns late.
         beside: share of the drive's time that another client takes.
-
     """
 
     lateness_s: float = 0.0
@@ -100,9 +98,7 @@ def simulated(drive: str | Path, host: Host, seed: int = 0) -> Any:
     return _bridge.probe_target(f"sim:{drive}", seed=seed, **host._asdict())
 
 
-def mixed(
-    session: Any, rng: np.random.Generator, count: int, mean_s: float, alone: float = _RANDOM
-) -> Trace:
+def mixed(session: Any, rng: np.random.Generator, count: int, mean_s: float, alone: float = _RANDOM) -> Trace:
     """Return a mixed trace of single reads and runs.
 
     Args:
@@ -111,7 +107,6 @@ def mixed(
         count: least number of requests.
         mean_s: time of a random read.
         alone: share of single reads among them and runs.
-
     """
     per_kib = 1024 / int(session.described["block_bytes"])
     most = int(session.described["blocks"]) - 2048
@@ -149,13 +144,7 @@ def times_of(read: Callable[..., Any], trace: Trace, way: str) -> Floats:
 
 
 def measure(
-    session: Any,
-    drive: str | Path,
-    rng: np.random.Generator,
-    *,
-    mean_s: float,
-    host: Host,
-    count: int = _REQUESTS,
+    session: Any, drive: str | Path, rng: np.random.Generator, *, mean_s: float, host: Host, count: int = _REQUESTS
 ) -> Replay:
     """Replay a mixed trace on the target and on the file."""
     trace = mixed(session, rng, count, mean_s)

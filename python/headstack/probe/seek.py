@@ -55,7 +55,6 @@ class Point(NamedTuple):
         inside: whether the pair lies at the inner edge.
         inward: the access towards the inside.
         outward: the access towards the outside.
-
     """
 
     cylinders: float
@@ -78,7 +77,6 @@ class SeekCurve:
         lateness_s: mean of the random part of the host's lateness.
         disturbed: share of reads that end whole turns late.
         alone: the reads that were held out.
-
     """
 
     turnaround: Value
@@ -138,9 +136,7 @@ def near(session: Any, geometry: Any, lba: int, tracks: float) -> _Sample:
     return located(geometry, lbas[inside])
 
 
-def pairs(
-    session: Any, geometry: Any, rng: np.random.Generator, distances: int
-) -> list[tuple[int, int, bool]]:
+def pairs(session: Any, geometry: Any, rng: np.random.Generator, distances: int) -> list[tuple[int, int, bool]]:
     """Return pairs of addresses, the outer one first, and whether they are at the inner edge.
 
     The first pair of each edge is of one track.
@@ -243,17 +239,7 @@ def measure(
     late = late_of(session, geometry, curve)
     late = disturbed_of(curve, moved, taken) if math.isnan(late) else late
     shares = (_against(curve.access_s(moved), taken, done.turn_s), worse)
-    return SeekCurve(
-        turnaround,
-        tuple(points),
-        table,
-        formula,
-        shares,
-        done.turn_s,
-        done.lateness_s,
-        late,
-        alone,
-    )
+    return SeekCurve(turnaround, tuple(points), table, formula, shares, done.turn_s, done.lateness_s, late, alone)
 
 
 def _hits(session: Any, rng: np.random.Generator, turn_s: float) -> list[Value]:
@@ -365,17 +351,13 @@ def _three_point(d: Floats, n: float, single: float, average: float, full: float
     return np.asarray(single + a * np.sqrt(d - 1) + b * (d - 1))
 
 
-def _hpl(
-    d: Floats, n: float, base: float, root: float, limit: float, long_base: float, full: float
-) -> Floats:
+def _hpl(d: Floats, n: float, base: float, root: float, limit: float, long_base: float, full: float) -> Floats:
     x = np.clip(limit, 0.01, 0.99) * n
     slope = (full - long_base) / n
     return np.where(d < x, base + root * np.sqrt(d / n), long_base + slope * d)
 
 
-def _best_formula(
-    curve: SeekCurve, cylinders: float, moved: Floats, taken: Floats
-) -> tuple[dict[str, Any], float]:
+def _best_formula(curve: SeekCurve, cylinders: float, moved: Floats, taken: Floats) -> tuple[dict[str, Any], float]:
     """Return the formula that the fewest held-out reads contradict, and their share.
 
     Among equal ones, that with the smaller deviation from the points is taken.

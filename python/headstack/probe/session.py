@@ -53,7 +53,6 @@ class Session:
         evicting: reads of other places that push an address out of the buffer.
         meter_s: time between two readings of the meter; None: there is none.
         watts: what it showed during the last call that was metered.
-
     """
 
     def __init__(self, target: Any, log: Log, meter: Any = None) -> None:
@@ -113,13 +112,10 @@ class Session:
 
         Returns:
             the answers of the last addresses.
-
         """
         most = max(3, min(_FAR, self.sectors // (4 * self.evicting)))
         number = int(np.argmin(self._took))
-        back = max(1, round(most * (1 + 2 * (number + 0.5) / STEPS) / 3)) * np.arange(
-            1, self.evicting + 1
-        )
+        back = max(1, round(most * (1 + 2 * (number + 0.5) / STEPS) / 3)) * np.arange(1, self.evicting + 1)
         begin = lba // self.sector_blocks
         if begin < back[-1]:
             begin = int(self._others.integers(back[-1], self.sectors))
@@ -160,7 +156,6 @@ class Session:
         Raises:
             ConfigError: the log has another call here.
             HeadstackError: the log ends, and there is no target.
-
         """
         options: dict[str, Any] = {}
         if not isinstance(wait_s, int | float):
@@ -219,9 +214,7 @@ class Session:
         entry = self._logged(call)
         if entry is None:
             if self._target is None:
-                raise HeadstackError(
-                    "log: got its end in the middle of a probe, need the target to go on (--resume)"
-                )
+                raise HeadstackError("log: got its end in the middle of a probe, need the target to go on (--resume)")
             self._open()
             entry = {**call, **self._ask(call)}
             entry["epoch"] = self.epoch

@@ -41,7 +41,6 @@ def wanted(given: Collection[str]) -> dict[str, bool]:
 
     Raises:
         ConfigError: there is no setting of that name, or it is neither on nor off.
-
     """
     found = {}
     for each in given:
@@ -59,7 +58,6 @@ def check_awake(core: Any) -> None:
 
     Raises:
         ConfigError: it stands still, or is too warm.
-
     """
     asked = _asked(core, [0x03, 0, 0, 0, _BYTES])
     if asked is None or len(asked) < 14:
@@ -80,7 +78,6 @@ def change(core: Any, settings: dict[str, bool]) -> dict[int, tuple[bytes, bytes
 
     Raises:
         ConfigError: the target has no such settings, or cannot change them.
-
     """
     pages: dict[int, tuple[bytes, bytes]] = {}
     for name, on in settings.items():
@@ -113,7 +110,6 @@ def select(core: Any, code: int, now: bytes) -> None:
 
     Raises:
         HeadstackError: the disk refuses it, or does not do it.
-
     """
     # The bit PS is reserved here.
     data = bytes(8) + bytes([now[0] & 0x3F]) + now[1:]

@@ -28,7 +28,6 @@ class Spindle(NamedTuple):
         same: whether they turn equally fast, as one spindle does.
         apart: the second turn over the first, less 1.
         seconds: time over which they were compared.
-
     """
 
     same: bool
@@ -51,7 +50,6 @@ def compare(one: Session, other: Session, seconds: float) -> Spindle:
     Raises:
         NotADiskError: one of them does not turn.
         HeadstackError: too many reads are disturbed.
-
     """
     units = [periods.find(one), periods.find(other)]
     begun = one.clock_s

@@ -35,7 +35,6 @@ class Sweep(NamedTuple):
         block_bytes: of a block.
         first_byte: of the first block.
         rates: bytes/s, shaped (trials, blocks).
-
     """
 
     block_bytes: int
@@ -57,12 +56,7 @@ class Sweep(NamedTuple):
 
 
 def measure(
-    session: Any,
-    block_bytes: int,
-    *,
-    trials: int = 10,
-    first_byte: int = 0,
-    last_byte: int | None = None,
+    session: Any, block_bytes: int, *, trials: int = 10, first_byte: int = 0, last_byte: int | None = None
 ) -> Sweep:
     """Read a part of a target, or all of it, in blocks.
 
@@ -75,7 +69,6 @@ def measure(
 
     Raises:
         ConfigError: no block fits, or a block is no multiple of a logical block.
-
     """
     unit = int(session.described["block_bytes"])
     capacity = int(session.described["blocks"]) * unit
@@ -91,17 +84,13 @@ def measure(
     lbas = (first_byte + np.arange(count)[:, None] * block_bytes + starts) // unit
     rates = np.empty((trials, count))
     for trial in range(trials):
-        issued, done, _ = session.read(
-            "sweep", lbas.ravel().tolist(), np.tile(sizes, count).tolist(), fua=False
-        )
+        issued, done, _ = session.read("sweep", lbas.ravel().tolist(), np.tile(sizes, count).tolist(), fua=False)
         ends = np.asarray(done).reshape(count, -1).max(axis=1)
         rates[trial] = block_bytes * 1e9 / np.diff(ends, prepend=np.asarray(issued)[0])
     return Sweep(block_bytes, first_byte, rates)
 
 
-def inferred(
-    whole: Sweep, fine: Sweep, *, surfaces: int | None = None, step: float | None = None
-) -> sweep_fit.Found:
+def inferred(whole: Sweep, fine: Sweep, *, surfaces: int | None = None, step: float | None = None) -> sweep_fit.Found:
     """Return zones, bands and heads from a sweep with large blocks and one with small blocks.
 
     The number of heads is looked for in the small blocks unless it is given.

@@ -54,7 +54,6 @@ def zone_edges(times: Floats, *, threshold: float = THRESHOLD) -> list[int]:
     Args:
         times: of the blocks of a sweep, in order, in s.
         threshold: smallest step of the logarithm of time that is an edge.
-
     """
     logs = np.log(times)
     sums = np.concatenate([[0.0], np.cumsum(logs)])
@@ -92,7 +91,6 @@ def classes(rates: Floats, step: float) -> NDArray[np.int64]:
     Args:
         rates: of the heads in one zone.
         step: logarithm of the ratio of neighbouring classes.
-
     """
     if not step > 0:
         raise ConfigError(f"sweep.step: got {step:g}, need above 0")
@@ -123,7 +121,6 @@ class Cycle(NamedTuple):
         cycle_bytes: bytes until the first head comes again.
         seconds_per_byte: of each head, in their order of addresses.
         residual: root mean square of what is left, relative to the mean time of a block.
-
     """
 
     cycle_bytes: float
@@ -138,7 +135,6 @@ def overlaps(edges: Floats, cycles: Floats, surfaces: int) -> Floats:
         edges: byte addresses, from the beginning of a cycle.
         cycles: bytes of a cycle.
         surfaces: heads.
-
     """
     turn, rest = np.divmod(edges[None, :], cycles[:, None])
     band = (cycles / surfaces)[:, None, None]
@@ -155,7 +151,6 @@ def regress(times: Floats, edges: Floats, cycles: Floats, surfaces: int) -> tupl
         edges: as in `overlaps`.
         cycles: to be tried.
         surfaces: heads.
-
     """
     kept = np.isfinite(times)
     wanted = times[kept]
@@ -198,21 +193,17 @@ def fit_cycle(
 
     Raises:
         ConfigError: there are too few blocks.
-
     """
     if np.isfinite(times).sum() < 4 * surfaces:
         raise ConfigError(
-            f"sweep: got {np.isfinite(times).sum()} blocks in a zone, need at least "
-            f"{4 * surfaces} for {surfaces} heads"
+            f"sweep: got {np.isfinite(times).sum()} blocks in a zone, need at least {4 * surfaces} for {surfaces} heads"
         )
     cycles = trial_cycles(bands[0] * surfaces, bands[1] * surfaces, float(edges[-1]))
     _, residuals = regress(times, edges, cycles, surfaces)
     inner = np.pad(residuals, 1, constant_values=np.inf)
     minima = np.flatnonzero((residuals <= inner[:-2]) & (residuals <= inner[2:]))
     best = minima[np.argsort(residuals[minima], kind="stable")][:candidates]
-    return sorted(
-        (_refined(times, edges, surfaces, cycles, int(i)) for i in best), key=lambda c: c.residual
-    )
+    return sorted((_refined(times, edges, surfaces, cycles, int(i)) for i in best), key=lambda c: c.residual)
 
 
 def _refined(times: Floats, edges: Floats, surfaces: int, cycles: Floats, at: int) -> Cycle:
@@ -276,7 +267,6 @@ class Found:
         head_rates: of each head in the first zone, bytes/s, in their order of addresses.
         classes: density classes relative to the slowest head; None if no step was given.
         residual: of the first zone's block times, relative to their mean.
-
     """
 
     edges: list[int]
@@ -312,16 +302,13 @@ def infer(
 
     Raises:
         ConfigError: there are too few blocks, or rates that are no positive numbers.
-
     """
     times = _times(rates, block_bytes)
     edges = zone_edges(times)
     heads = surfaces
     if heads is None:
         if fine is None:
-            raise ConfigError(
-                "sweep.surfaces: got nothing, need the number of heads or a fine sweep"
-            )
+            raise ConfigError("sweep.surfaces: got nothing, need the number of heads or a fine sweep")
         heads = _count(fine, edges[0] * block_bytes if edges else len(times) * block_bytes)
     zones = _zones(times, edges, block_bytes)
     candidates = fit_cycle(*zones[0], heads, candidates=_CANDIDATES)
@@ -355,9 +342,7 @@ def _count(fine: tuple[Floats, int], zone_bytes: int) -> int:
     rates, block_bytes = fine
     times = _times(rates, block_bytes)
     count = min(len(times), zone_bytes // block_bytes - 1)
-    return count_surfaces(
-        _masked(times[:count]), np.arange(count + 1, dtype=np.float64) * block_bytes
-    )
+    return count_surfaces(_masked(times[:count]), np.arange(count + 1, dtype=np.float64) * block_bytes)
 
 
 def _masked(times: Floats) -> Floats:
@@ -380,11 +365,7 @@ def _zones(times: Floats, edges: list[int], block_bytes: int) -> list[tuple[Floa
 
 
 def _score(
-    candidate: Cycle,
-    zones: list[tuple[Floats, Floats]],
-    edges: list[int],
-    block_bytes: int,
-    surfaces: int,
+    candidate: Cycle, zones: list[tuple[Floats, Floats]], edges: list[int], block_bytes: int, surfaces: int
 ) -> float:
     """Return the sum of the logarithms of the residuals of a cycle in the zones."""
     score = float(np.log(candidate.residual))
@@ -395,14 +376,7 @@ def _score(
     return score
 
 
-def _elsewhere(
-    candidate: Cycle,
-    scale: float,
-    times: Floats,
-    places: Floats,
-    block_bytes: int,
-    surfaces: int,
-) -> float:
+def _elsewhere(candidate: Cycle, scale: float, times: Floats, places: Floats, block_bytes: int, surfaces: int) -> float:
     """Return the smallest residual of a cycle in another zone.
 
     A band has as many tracks there, so the cycle shrinks as the rates do. Where the zone begins is

@@ -23,7 +23,6 @@ class Switches(NamedTuple):
         by_head: time from a head to the next one, beyond the turnaround, s.
         head_switch: the least of them; None if the drive has one head.
         track_to_track: time to the next track of the same head, beyond the turnaround, s.
-
     """
 
     by_head: tuple[Value, ...]
@@ -45,9 +44,7 @@ def measure(
     chosen = [] if geometry.heads == 1 else _pairs(session, geometry, rng)
     if not chosen:
         return Switches((), None, single)
-    done = seek.bisection(
-        session, geometry, curve.turn_s, "head switches", chosen, trials=trials, disturbed=disturbed
-    )
+    done = seek.bisection(session, geometry, curve.turn_s, "head switches", chosen, trials=trials, disturbed=disturbed)
     o = curve.turnaround
     by_head = []
     for both in ([v for v in both if v.origin == "measured"] for both in done.values()):

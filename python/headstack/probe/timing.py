@@ -60,7 +60,6 @@ def measure(
         scale: factor on the repeats, for probes of less or more time.
         distances: most of the seek table.
         told: called with the name of each step as it begins.
-
     """
 
     def begins(step: str) -> bool:
@@ -91,13 +90,9 @@ def measure(
     brief = distances < seek.DISTANCES
     found.host = _host(session, found, 0 if brief else max(200, round(_MORE * scale)))
     if begins("switches"):
-        found.switches = switches.measure(
-            session, geometry, curve, session.rng("switches"), disturbed=disturbed
-        )
+        found.switches = switches.measure(session, geometry, curve, session.rng("switches"), disturbed=disturbed)
     if begins("buffer"):
-        found.buffer = buffer.measure(
-            session, geometry, curve.turn_s, session.rng("buffer"), brief=scale < _LONG
-        )
+        found.buffer = buffer.measure(session, geometry, curve.turn_s, session.rng("buffer"), brief=scale < _LONG)
     if begins("queue"):
         _queue(whole, session, geometry, found, scale)
     # Reads that wait tell policies only where their order is known.
@@ -108,13 +103,9 @@ def measure(
         found.idle = idle.measure(session, geometry, curve, session.rng("idle"), 24 * scale)
     if begins("power"):
         number = 1 if arms is None else int(arms.number.value)
-        found.power = power.measure(
-            whole, lambda: _simulated(found, found.host), number, session.rng("power"), scale
-        )
+        found.power = power.measure(whole, lambda: _simulated(found, found.host), number, session.rng("power"), scale)
     if begins("writes"):
-        found.writes = writing.measure(
-            session, geometry, curve, session.rng("writes"), disturbed=disturbed
-        )
+        found.writes = writing.measure(session, geometry, curve, session.rng("writes"), disturbed=disturbed)
     return found
 
 
@@ -173,10 +164,7 @@ def _disturbed(session: Any, geometry: Geometry, found: Found, alone: queue.Dept
 
 
 def fitted(
-    found: Found,
-    depths: tuple[queue.Depth, ...],
-    shares: dict[str, float],
-    starved: list[tuple[Ints, float]],
+    found: Found, depths: tuple[queue.Depth, ...], shares: dict[str, float], starved: list[tuple[Ints, float]]
 ) -> queue.Queue:
     """Return the order that fits, by simulations of the drive as far as it is known."""
     tags = int(found.described.get("queue_depth") or 32)
@@ -195,15 +183,10 @@ def _policies(session: Any, found: Found, count: int) -> policies.Policies:
 
     def simulate(values: dict[str, bool], trace: replay.Trace, way: str) -> Any:
         found.policies = policies.Policies(values, (), 0.0, 0)
-        times = [
-            replay.times_of(_simulated(found, found.host, seed).read, trace, way)
-            for seed in range(_POLICY_RUNS)
-        ]
+        times = [replay.times_of(_simulated(found, found.host, seed).read, trace, way) for seed in range(_POLICY_RUNS)]
         return np.concatenate(times)
 
-    return policies.measure(
-        session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s, count
-    )
+    return policies.measure(session, session.rng("policies"), simulate, 1.5 * found.curve.turn_s, count)
 
 
 def _simulated(found: Found, host: replay.Host, seed: int = 0) -> Any:

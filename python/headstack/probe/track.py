@@ -21,7 +21,6 @@ class Boundary(NamedTuple):
     Attributes:
         sectors: of the track.
         skew: angle between its first sector and that of the next track, turns; 0 if none is seen.
-
     """
 
     sectors: int
@@ -38,13 +37,7 @@ def slope(angles: Angles, start: int, end: float, guess: int, step: str) -> floa
 
 
 def boundary(
-    angles: Angles,
-    start: int,
-    end: float,
-    step: str,
-    guess: float | None = None,
-    *,
-    whole: bool = True,
+    angles: Angles, start: int, end: float, step: str, guess: float | None = None, *, whole: bool = True
 ) -> Boundary | None:
     """Return the boundary after a sector of a track; None if the target ends before.
 
@@ -55,7 +48,6 @@ def boundary(
         step: name for the log.
         guess: sectors of the track, if they are known about.
         whole: whether it is the first one, so that the boundary ends a turn.
-
     """
     total = angles.session.sectors
     tolerance = 1.5 * angles.tolerance
@@ -83,12 +75,7 @@ def boundary(
 
 
 def _bisected(
-    angles: Angles,
-    begin: tuple[int, bool],
-    end: float,
-    step: str,
-    before: tuple[int, float],
-    after: tuple[int, float],
+    angles: Angles, begin: tuple[int, bool], end: float, step: str, before: tuple[int, float], after: tuple[int, float]
 ) -> Boundary | None:
     """Return the boundary between a sector on the line and one past the jump."""
     (start, whole), (good, turns), (bad, jump) = begin, before, after
@@ -98,12 +85,7 @@ def _bisected(
         width = int(angles.tolerance / 2 / turns / rate) + 1
         about = round(1 / rate)
         mid = next(
-            (
-                m
-                for m in (about + width, about - width)
-                if 4 * width < bad - good and good < m < bad
-            ),
-            (good + bad) // 2,
+            (m for m in (about + width, about - width) if 4 * width < bad - good and good < m < bad), (good + bad) // 2
         )
         left = float(angles.rest([start + mid], [end + rate * mid], step)[0])
         if abs(left) < abs(float(wrap(left - jump))):

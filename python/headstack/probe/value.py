@@ -19,7 +19,6 @@ class Value:
         reads: reads from which it was estimated.
         step: step of the probe.
         unit: SI unit, or nothing for a number without one.
-
     """
 
     value: Any
@@ -51,9 +50,7 @@ class Value:
         """Return the origin and the interval, as a comment of a drive file."""
         if self.origin != "measured" or self.low == self.high:
             return self.origin
-        return f"measured: {self.low:.6g} to {self.high:.6g} {self.unit}".rstrip() + (
-            f", {self.reads} reads"
-        )
+        return f"measured: {self.low:.6g} to {self.high:.6g} {self.unit}".rstrip() + (f", {self.reads} reads")
 
 
 def measured(triple: Iterable[float], reads: int, step: str, unit: str = "") -> Value:

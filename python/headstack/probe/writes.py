@@ -57,7 +57,6 @@ class Writes(NamedTuple):
         forced: random forced writes per second.
         plain: random writes per second that are not forced.
         shingled: whether sectors lie elsewhere after a write.
-
     """
 
     settle: Value | None
@@ -112,12 +111,7 @@ class _Forced:
 
 
 def measure(
-    session: Any,
-    geometry: Any,
-    curve: seek.SeekCurve,
-    rng: np.random.Generator,
-    *,
-    disturbed: float = 0.02,
+    session: Any, geometry: Any, curve: seek.SeekCurve, rng: np.random.Generator, *, disturbed: float = 0.02
 ) -> Writes:
     """Measure writes in the scratch range of a session."""
     block = int(session.sector_blocks)
@@ -163,11 +157,7 @@ def _rate(answer: Any) -> Value:
 
 
 def _settling(
-    session: Any,
-    geometry: Any,
-    curve: seek.SeekCurve,
-    scratch: tuple[int, int],
-    disturbed: float,
+    session: Any, geometry: Any, curve: seek.SeekCurve, scratch: tuple[int, int], disturbed: float
 ) -> tuple[Value | None, Value | None]:
     """Return the settling of writes, and the least time of a write without a movement."""
     pairs = _pairs(session, geometry, scratch)
@@ -197,9 +187,7 @@ def _settling(
         moving = float(read.value) - float(unmoved.value)
         found = float(write.value) - float(still.value) - moving
         room = sum(((float(v.high) - float(v.low)) / 2) ** 2 for v in (write, read)) ** 0.5
-        extra.append(
-            Value(found, found - room, found + room, "measured", write.reads, "writes", "s")
-        )
+        extra.append(Value(found, found - room, found + room, "measured", write.reads, "writes", "s"))
     if len(extra) < _LEAST:
         return None, still
     # The host's lateness of writes need not be that of reads.
@@ -219,8 +207,7 @@ def _pairs(session: Any, geometry: Any, scratch: tuple[int, int]) -> list[tuple[
     places = [
         place
         for lba in found.lbas[found.heads == found.heads[len(lbas) // 2]][:400]
-        if (place := place_at(geometry, int(lba), block)).lbas.min() >= low
-        and place.lbas.max() + block <= past
+        if (place := place_at(geometry, int(lba), block)).lbas.min() >= low and place.lbas.max() + block <= past
     ]
     if len(places) < _LEAST + 1:
         return []

@@ -57,7 +57,6 @@ class Zone:
         cycle_turns: angle from the begin of a cycle to that of the next.
         tail: bands after the last whole cycle.
         whole: whether it was followed; else one track of it was measured.
-
     """
 
     first_lba: int
@@ -82,7 +81,6 @@ def survey(angles: Angles, until_s: float) -> list[Zone]:
     Args:
         angles: of the target.
         until_s: time of the target at which to stop.
-
     """
     zones: list[Zone] = []
     first_of_all: _Surveyor | None = None
@@ -115,11 +113,7 @@ def cycle_of(bands: list[Band], tolerance: float) -> int:
 
 def _alike(a: Band, b: Band, tolerance: float) -> bool:
     skews = abs(float(wrap(np.asarray(a.skew_turns - b.skew_turns))))
-    return (
-        a.sectors_per_track == b.sectors_per_track
-        and a.tracks == b.tracks
-        and (a.tracks == 1 or skews < tolerance)
-    )
+    return a.sectors_per_track == b.sectors_per_track and a.tracks == b.tracks and (a.tracks == 1 or skews < tolerance)
 
 
 def _spacing(skews: Floats) -> int | None:
@@ -141,9 +135,7 @@ def _spacing(skews: Floats) -> int | None:
 
 def _one(before: Zone, after: Zone) -> bool:
     """Tell whether two successive zones are one."""
-    cycle, tail, others = (
-        [b.shape[:2] for b in x] for x in (before.cycle, before.tail, after.cycle)
-    )
+    cycle, tail, others = ([b.shape[:2] for b in x] for x in (before.cycle, before.tail, after.cycle))
     whole = tail == cycle * (len(tail) // len(cycle))
     return before.past_lba == after.first_lba and whole and cycle == others
 
@@ -165,15 +157,12 @@ def _is_like(cycle: tuple[Band, ...], bands: list[Band]) -> bool:
 def _ends(band: Band, bands: list[Band], cycle: int) -> bool:
     """Tell whether a band is none of those so far: a zone ends there, and not only the order."""
     return band.shape[:2] not in {b.shape[:2] for b in bands} and (
-        band.sectors_per_track != bands[-cycle].sectors_per_track
-        or band.tracks < bands[-cycle].tracks
+        band.sectors_per_track != bands[-cycle].sectors_per_track or band.tracks < bands[-cycle].tracks
     )
 
 
 class _Surveyor:
-    def __init__(
-        self, angles: Angles, until_s: float, first: int = 0, past: int | None = None
-    ) -> None:
+    def __init__(self, angles: Angles, until_s: float, first: int = 0, past: int | None = None) -> None:
         self.angles, self.until_s = angles, until_s
         self.block = angles.session.sector_blocks
         #: The addresses that are surveyed.
@@ -188,9 +177,7 @@ class _Surveyor:
         self.skipped = 0
 
     def more(self) -> bool:
-        return (
-            not self.stopped and self.at < self.total and self.angles.session.clock_s < self.until_s
-        )
+        return not self.stopped and self.at < self.total and self.angles.session.clock_s < self.until_s
 
     def follow(self, at: int, expected: list[Shape]) -> Band | None:
         if at in self.known:
@@ -330,15 +317,7 @@ class _Surveyor:
             return None
         n = first.sectors_per_track
         blocks = n * old.tracks * self.block
-        return [
-            replace(
-                old,
-                first_lba=self.at,
-                blocks=blocks,
-                sectors_per_track=n,
-                angle_turns=first.angle_turns,
-            )
-        ]
+        return [replace(old, first_lba=self.at, blocks=blocks, sectors_per_track=n, angle_turns=first.angle_turns)]
 
     def _search(self, before: Zone | None) -> list[Band]:
         """Follow bands until they repeat; return the first cycle, or the first band."""
@@ -377,10 +356,7 @@ class _Surveyor:
                 if row is not None:
                     self.row = row
                     return [row]
-            if (
-                band.blocks > LARGE * (self.total - self.first)
-                or len(bands) > 2 * MOST_CYCLE + CONFIRMED
-            ):
+            if band.blocks > LARGE * (self.total - self.first) or len(bands) > 2 * MOST_CYCLE + CONFIRMED:
                 self.flat = True
                 return bands[:1]
             known = [band.shape] + [s for s in known if s != band.shape]
@@ -430,9 +406,7 @@ class _Surveyor:
                 turns, expected = before.cycle_turns, before.cycles
         ladder = _Cycles(self.angles, zone, turns % 1.0, expected)
         count = ladder.count(expected)
-        return replace(
-            zone, cycles=count, cycle_turns=ladder.turns % 1.0, past_lba=self.at + count * blocks
-        )
+        return replace(zone, cycles=count, cycle_turns=ladder.turns % 1.0, past_lba=self.at + count * blocks)
 
     def _tail(self, zone: Zone) -> Zone:
         """Return the zone with the bands after its last whole cycle."""
@@ -443,9 +417,7 @@ class _Surveyor:
                 break
             # Heads that are alike make a cycle of fewer bands than there are heads.
             like = zone.cycle[i % len(zone.cycle)]
-            expected = Shape(
-                like.sectors_per_track, max(1, round(like.tracks * share)), like.skew_turns
-            )
+            expected = Shape(like.sectors_per_track, max(1, round(like.tracks * share)), like.skew_turns)
             band = self.follow(at, [expected])
             if band is None or band.sectors_per_track != like.sectors_per_track:
                 break
@@ -527,7 +499,6 @@ def regrouped(zones: list[Zone], heads: int, tolerance: float) -> list[Zone]:
         zones: of one band each, if they are to be put together; others stay as they are.
         heads: number of heads.
         tolerance: difference of skews that is none.
-
     """
     if any(len(z.cycle) > 1 or z.cycles > 1 or z.tail for z in zones):
         return zones
@@ -538,15 +509,11 @@ def regrouped(zones: list[Zone], heads: int, tolerance: float) -> list[Zone]:
         before = found[-1] if found else None
         if before is not None and _goes_on(before, bands):
             whole = len(bands) == heads and not before.tail
-            if whole and all(
-                _alike(a, b, tolerance) for a, b in zip(before.cycle, bands, strict=True)
-            ):
+            if whole and all(_alike(a, b, tolerance) for a, b in zip(before.cycle, bands, strict=True)):
                 turns = before.cycle_turns
                 if before.cycles == 1:
                     turns = (bands[0].angle_turns - before.cycle[0].angle_turns) % 1.0
-                found[-1] = replace(
-                    before, cycles=before.cycles + 1, past_lba=past, cycle_turns=turns
-                )
+                found[-1] = replace(before, cycles=before.cycles + 1, past_lba=past, cycle_turns=turns)
             else:
                 found[-1] = replace(before, tail=(*before.tail, *bands), past_lba=past)
             continue

@@ -213,7 +213,6 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         seed: of all drives.
         number: which of them.
         zones: only so many zones, from the outside; None: all.
-
     """
     if number == 17:
         return extents(seed)
@@ -245,9 +244,7 @@ def drawn(seed: int, number: int, zones: int | None = None) -> dict[str, Any]:
         g["band_cylinders"] = int(rng.integers(80, 400))
         if number % 5:
             step = rng.integers(-3, 4, heads) * 0.031
-            g["density"] = [
-                {"bpi": round(math.exp(k), 5), "tpi": round(math.exp(-k), 5)} for k in step
-            ]
+            g["density"] = [{"bpi": round(math.exp(k), 5), "tpi": round(math.exp(-k), 5)} for k in step]
     else:
         for key in ("head_order", "direction", "density", "band_cylinders"):
             g.pop(key, None)
@@ -330,7 +327,6 @@ class Judged(NamedTuple):
         drive: in words.
         values: by name; shares and differences are relative.
         misses: names of values outside of their bounds.
-
     """
 
     drive: str
@@ -390,9 +386,7 @@ def queue_off(probed: Any, truth: str, mine: Path) -> tuple[float, float]:
     return float(iops), float(p99)
 
 
-def judged(
-    spec: dict[str, Any], folder: Path, seed: int, factor: float = 1.0, **options: Any
-) -> Judged:
+def judged(spec: dict[str, Any], folder: Path, seed: int, factor: float = 1.0, **options: Any) -> Judged:
     """Probe a drive and judge all of it; bounds are `factor` times those of a quiet host."""
     g, target = spec["geometry"], written(spec, folder)
     arms = 2 if spec.get("dash") == "D1A2S1H1" else 1

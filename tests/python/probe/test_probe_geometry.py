@@ -78,9 +78,7 @@ def judge(number: int, folder: Path, **options: Any) -> oracle.Judged:
     return oracle.judged(spec, folder, number, **{**QUIET, "budget": "600 s", **options})
 
 
-def assert_all_meet_their_bounds(
-    numbers: Iterable[int], folder: Path, capsys: Any, **options: Any
-) -> None:
+def assert_all_meet_their_bounds(numbers: Iterable[int], folder: Path, capsys: Any, **options: Any) -> None:
     """Probe drives, side by side, and print all that was found of each."""
     with ProcessPoolExecutor() as pool:
         rows = list(pool.map(partial(judge, folder=folder, **options), numbers))
@@ -252,13 +250,7 @@ class Scripted:
 
     def __init__(self, rule):
         self.rule, self.now = rule, 0.0
-        self.described = {
-            "kind": "block",
-            "blocks": 10**9,
-            "block_bytes": 512,
-            "physical_bytes": 512,
-            "fua": True,
-        }
+        self.described = {"kind": "block", "blocks": 10**9, "block_bytes": 512, "physical_bytes": 512, "fua": True}
 
     def read(self, lba, blocks, **_):
         issued, done = [], []
@@ -353,9 +345,7 @@ def test_times_that_differ_both_ways_make_no_wrong_number_of_heads(monkeypatch):
     noise, values, find, found = np.random.default_rng(SEED), heads.Bisection.values, heads.find, []
 
     def wandering(self):
-        return [
-            [replace(v, value=v.value + noise.normal(0, 50e-6)) for v in p] for p in values(self)
-        ]
+        return [[replace(v, value=v.value + noise.normal(0, 50e-6)) for v in p] for p in values(self)]
 
     def often(*given):
         found.extend(find(*given).heads for _ in range(8))

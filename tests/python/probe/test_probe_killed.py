@@ -40,9 +40,7 @@ def test_a_killed_probe_goes_on_to_the_same_file(tmp_path):
     assert started(target, *options, "--log", whole, "-o", out[whole]).wait() == 0
     chance = random.Random(SEED)
     # Past the log's end, the fit or the writing of the file is met.
-    sizes = sorted(
-        chance.randrange(int(1.1 * whole.stat().st_size)) for _ in range(min(4 * THOROUGH, 50))
-    )
+    sizes = sorted(chance.randrange(int(1.1 * whole.stat().st_size)) for _ in range(min(4 * THOROUGH, 50)))
     met = 0
     for size in sizes:
         process = started(target, *options, "--log", log, "--resume", "-o", out[log])

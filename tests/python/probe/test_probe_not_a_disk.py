@@ -25,9 +25,7 @@ CHUNK = 128
 class Raid:
     """Two simulated drives as RAID-0, as RAID-1 that reads from both in turn, or as a row."""
 
-    def __init__(
-        self, kind: str, phase_s: float, fua: bool, chunk: int = CHUNK, second: str = "wd-re3-2009"
-    ) -> None:
+    def __init__(self, kind: str, phase_s: float, fua: bool, chunk: int = CHUNK, second: str = "wd-re3-2009") -> None:
         self.members = [
             _core.ProbeTarget.open(f"sim:{name}", lateness_s=15e-6, seed=s)
             for s, name in ((1, "wd-re3-2009"), (2, second))
@@ -191,9 +189,7 @@ def _listens(at: Path) -> bool:
         (["--filter=delay", "memory", "10G", "rdelay=9ms"], "no rotating disk: .* a delay"),
         (["--filter=error", "memory", "10G", "error-rate=100%"], "reads failed"),
         pytest.param(
-            ["--filter=spinning", "memory", "10G"],
-            "no rotating disk",
-            marks=pytest.mark.needs("nbdkit:spinning"),
+            ["--filter=spinning", "memory", "10G"], "no rotating disk", marks=pytest.mark.needs("nbdkit:spinning")
         ),
     ],
 )

@@ -49,10 +49,7 @@ def test_watts_of_a_simulated_drive_are_recovered(tmp_path: Path) -> None:
     path = found.write_drive(tmp_path / "mine.toml")
     mine = tomllib.loads(path.read_text("utf-8"))
     state = drives.load(path)["power"]
-    assert {k: mine["power"][k] for k in ("model", "electronics")} == {
-        "model": "modes",
-        "electronics": "0 W",
-    }
+    assert {k: mine["power"][k] for k in ("model", "electronics")} == {"model": "modes", "electronics": "0 W"}
     assert float(state["spindle"].split()[0]) == pytest.approx(5.3, abs=0.01)
     assert re.search(r"# power after 0\.2\d? s without commands: 4\.60 W", path.read_text("utf-8"))
     again = probe.probe(None, from_log=log)

@@ -12,19 +12,7 @@ import pytest
 from conftest import command
 
 from headstack import _bridge, _toml, drives, probe
-from headstack.probe import (
-    actuators,
-    buffer,
-    compare,
-    drive_file,
-    idle,
-    plan,
-    policies,
-    queue,
-    replay,
-    seek,
-    timing,
-)
+from headstack.probe import actuators, buffer, compare, drive_file, idle, plan, policies, queue, replay, seek, timing
 from headstack.probe.geometry import Geometry
 from headstack.probe.period import wrap
 from headstack.probe.plan import Probed
@@ -36,10 +24,7 @@ CYLINDERS = 40_000
 def spec(**tables: Any) -> dict[str, Any]:
     """A drive of two zones, whose heads have formats of their own; some tables are given."""
     formats = [
-        [
-            {"tracks_per_band": 200 + h % 2 * 6, "sectors_per_track": n - h % 2 * n * 3 // 100}
-            for n in (500, 300)
-        ]
+        [{"tracks_per_band": 200 + h % 2 * 6, "sectors_per_track": n - h % 2 * n * 3 // 100} for n in (500, 300)]
         for h in range(4)
     ]
     zone = {"track_skew": 0.3, "cylinder_skew": 0.13}
@@ -57,12 +42,7 @@ def spec(**tables: Any) -> dict[str, Any]:
             "band_cylinders": 200,
             "surface_zones": formats,
             "zones": [
-                {
-                    "first_cylinder": first,
-                    "last_cylinder": first + CYLINDERS // 2 - 1,
-                    "sectors_per_track": n,
-                    **zone,
-                }
+                {"first_cylinder": first, "last_cylinder": first + CYLINDERS // 2 - 1, "sectors_per_track": n, **zone}
                 for first, n in ((0, 500), (CYLINDERS // 2, 300))
             ],
         },
@@ -71,11 +51,7 @@ def spec(**tables: Any) -> dict[str, Any]:
         "cache": cache(32, 200),
         "overhead": {"read_hit": overhead, "read_miss": overhead},
         "link": {"rate": "600 MB/s"},
-        "queue": {
-            "depth": 32,
-            "scheduler": "depth-aged-sptf",
-            "scheduler_parameters": {"ageing": 1.0},
-        },
+        "queue": {"depth": 32, "scheduler": "depth-aged-sptf", "scheduler_parameters": {"ageing": 1.0}},
         **tables,
     }
 
@@ -145,9 +121,7 @@ def test_a_host_late_by_various_times_is_not_taken_for_other_tracks(
             return issued, np.asarray(done) + late.uniform(0, 300_000, len(done)), status
 
         monkeypatch.setattr(session, "read", later)
-        found = seek.measure(
-            session, whole.geometry, TURN, np.random.default_rng(1), distances=12, held_out=100
-        )
+        found = seek.measure(session, whole.geometry, TURN, np.random.default_rng(1), distances=12, held_out=100)
     assert len(found.points) >= 20
     assert found.turnaround.value == pytest.approx(0.15e-3 + TURN / 400 + 0.15e-3, abs=0.1e-3)
 
@@ -156,9 +130,7 @@ def test_a_host_late_by_various_times_is_not_taken_for_other_tracks(
     # The skew is 0.13 turns, 1.0834 ms: longer by 5 % at most, as long, longer, shorter.
     (1.12e-3, "1.0824 ms"), (1.3e-3, "1.3000 ms"), (0.9e-3, "0.9000 ms"),
 ])  # fmt: skip
-def test_a_step_is_not_longer_than_the_skew_that_covers_it(
-    measured_s: float, written: str, whole: Probed
-) -> None:
+def test_a_step_is_not_longer_than_the_skew_that_covers_it(measured_s: float, written: str, whole: Probed) -> None:
     found = whole.found
     assert found is not None
     (distance, value), *others = found.curve.table
@@ -214,9 +186,7 @@ def test_the_recovered_file_is_the_drive(whole: Probed, tmp_path: Path) -> None:
     ours = dict(info["seek_curve"])
     for d, seconds in ours.items():
         if d >= 1:
-            assert seconds == pytest.approx(
-                true_access(d) - 0.15e-3, abs=max(30e-6, 0.03 * seconds)
-            )
+            assert seconds == pytest.approx(true_access(d) - 0.15e-3, abs=max(30e-6, 0.03 * seconds))
     text = path.read_text("utf-8")
     assert "# declared" in text
     assert "points = [  # measured: +-" in text
@@ -236,9 +206,7 @@ def test_angles_of_the_file_are_those_of_the_drive(whole: Probed, tmp_path: Path
 
 
 @pytest.mark.parametrize("late", [0.0, 0.02, 0.2])
-def test_the_share_of_late_reads_is_that_of_the_target(
-    late: float, whole: Probed, tmp_path: Path
-) -> None:
+def test_the_share_of_late_reads_is_that_of_the_target(late: float, whole: Probed, tmp_path: Path) -> None:
     assert whole.found is not None
     with probe.opened(target(tmp_path, spec()), "15 us", late, 0.0, 5) as session:
         far = np.random.default_rng(9).integers(0, whole.described["blocks"] // 8, 1500) * 8
@@ -271,9 +239,7 @@ def test_policies_are_told_by_each_read_not_by_all_together() -> None:
 
 
 @pytest.mark.parametrize("late", [0.02, 0.2])
-def test_a_file_that_is_far_off_its_drive_is_said_to_be(
-    late: float, whole: Probed, tmp_path: Path
-) -> None:
+def test_a_file_that_is_far_off_its_drive_is_said_to_be(late: float, whole: Probed, tmp_path: Path) -> None:
     """Seeks of twice the time: that is found by the replay, and other requests may be why."""
     assert whole.replay is not None
     assert "off the target" not in " ".join(whole.notes)
@@ -307,9 +273,7 @@ def test_batches_tell_the_rule_of_the_order(rule: str, whole: Probed, tmp_path: 
     assert whole.found is not None
     given = spec(queue={"depth": 32, "scheduler": rule})
     with probe.opened(target(tmp_path, given), "15 us", 0.02, 0.0, 5) as session:
-        found = queue.agreement(
-            session, whole.geometry, whole.found.curve, np.random.default_rng(3), batches=60
-        )
+        found = queue.agreement(session, whole.geometry, whole.found.curve, np.random.default_rng(3), batches=60)
     assert found[rule] > 0.9
     assert all(s < 0.75 for r, s in found.items() if r not in {rule, "look"}), found
 
@@ -321,9 +285,7 @@ def test_seeks_have_no_gap_wherever_they_begin(order: str, seed: int, whole: Pro
     g = whole.geometry
     heads = replace(g.order_of_heads, order=order)
     g = Geometry(g.found, heads, g.total, g.block, g.layout)
-    session = SimpleNamespace(
-        sector_blocks=8, described={"blocks": whole.described["blocks"], "fua": True}
-    )
+    session = SimpleNamespace(sector_blocks=8, described={"blocks": whole.described["blocks"], "fua": True})
     chosen = seek.pairs(session, g, np.random.default_rng(seed), 36)
     for inside in (False, True):
         at = [g.locate(np.array(c[:2])).cylinder for c in chosen if c[2] == inside]
@@ -355,9 +317,7 @@ def test_elevators_sweep_over_addresses_not_tracks(rule: str) -> None:
 
     session = SimpleNamespace(read=read, described={"blocks": 100_000}, sector_blocks=1)
     curve = SimpleNamespace(turn_s=TURN, access_s=lambda d: 0.001 + d * 1e-7)
-    shares = queue.agreement(
-        session, SimpleNamespace(locate=locate), curve, np.random.default_rng(3)
-    )  # type: ignore[arg-type]
+    shares = queue.agreement(session, SimpleNamespace(locate=locate), curve, np.random.default_rng(3))  # type: ignore[arg-type]
     assert shares[rule] == 1.0
     assert all(share < 0.9 for r, share in shares.items() if r != rule), shares
 
@@ -402,9 +362,7 @@ def test_one_arm_is_one_actuator_and_never_idles(whole: Probed, tmp_path: Path) 
     assert whole.found is not None
     with probe.opened(target(tmp_path, spec()), "15 us", 0.02, 0.0, 5) as session:
         found = actuators.measure(session, np.random.default_rng(5))
-        idled = idle.measure(
-            session, whole.geometry, whole.found.curve, np.random.default_rng(6), 24.0
-        )
+        idled = idle.measure(session, whole.geometry, whole.found.curve, np.random.default_rng(6), 24.0)
     assert found.number.value == 1
     assert float(found.ratio.low) > 1.0
     assert max(float(i.extra_s.value) for i in idled) == 0.0

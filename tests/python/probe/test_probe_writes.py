@@ -110,9 +110,7 @@ def test_a_killed_probe_leaves_what_it_wrote_whole(wire, number, tmp_path, state
     store = tmp_path / "store"
     address = f"unix:{tmp_path / 'disk'}" if wire == "nbd" else "127.0.0.1:0"
     # Faster than life, because times do not matter here.
-    server, target = served(
-        tmp_path, "ibm-18es", f"--{wire}", address, "--store", store, "--speed", 20
-    )
+    server, target = served(tmp_path, "ibm-18es", f"--{wire}", address, "--store", store, "--speed", 20)
     try:
         contents = random.Random(SEED).randbytes((BLOCKS + 32) * 512)
         core = _core.ProbeTarget.open(target, allow_writes=True)

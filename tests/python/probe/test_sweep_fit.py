@@ -38,9 +38,7 @@ class Format:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        p if i == 0 else pytest.param(p, marks=pytest.mark.thorough) for i, p in enumerate(ADAPTIVE)
-    ],
+    params=[p if i == 0 else pytest.param(p, marks=pytest.mark.thorough) for i, p in enumerate(ADAPTIVE)],
 )
 def swept(request):
     """Drives of a set, their whole sweeps in blocks of 128 MiB, and what is found in each."""
@@ -81,10 +79,7 @@ def test_the_number_of_heads_is_found_in_small_blocks(swept):
     drawn, rates, _ = swept
     fine = drawn.sweep(sets.SMALL_BLOCK, 0, int(8e9), trials=TRIALS)
     chosen = distinct(drawn)[:4]
-    counts = [
-        sweep_fit.infer(rates[i], sets.BLOCK, fine=(fine[i], sets.SMALL_BLOCK)).surfaces
-        for i in chosen
-    ]
+    counts = [sweep_fit.infer(rates[i], sets.BLOCK, fine=(fine[i], sets.SMALL_BLOCK)).surfaces for i in chosen]
     surfaces = drawn.classes.shape[1]
     # A pattern of a shorter period looks like fewer heads: it is found as what it is.
     periods = [_period(drawn.classes[i]) for i in chosen]
@@ -94,11 +89,7 @@ def test_the_number_of_heads_is_found_in_small_blocks(swept):
 
 def _period(classes):
     count = len(classes)
-    return next(
-        p
-        for p in range(1, count + 1)
-        if count % p == 0 and (classes == np.resize(classes[:p], count)).all()
-    )
+    return next(p for p in range(1, count + 1) if count % p == 0 and (classes == np.resize(classes[:p], count)).all())
 
 
 def test_damage_is_left_out():
