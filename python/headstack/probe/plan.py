@@ -232,8 +232,8 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     period = periods.find(session)
     if session.sector_blocks == 1 and session.described["block_bytes"] == 512:
         period = _with_sectors(session, period)
-    else:
-        sectors.of_server(period)
+    elif sectors.of_server(period):
+        period = periods.find(session)
     alone.check(session, period)
     clock.begin("zones", f"{60 / period.turn_s:.2f} rpm")
     angles = Angles(session, period)

@@ -54,15 +54,16 @@ def of(period: Period) -> int:
     return BLOCKS if better > _CLEARLY else 1
 
 
-def of_server(period: Period) -> None:
+def of_server(period: Period) -> bool:
     """Take blocks for sectors behind NBD if the first and the last block of a page end apart.
 
-    What is declared there is what the server prefers, and no sector of a disk.
+    What is declared there is what the server prefers, and no sector of a disk. Returns whether it
+    was changed: reads then end elsewhere.
     """
     session = period.session
     block = session.sector_blocks
     if session.described["kind"] != "nbd" or block == 1:
-        return
+        return False
     pages = session.rng("sector").integers(0, session.sectors - 2, PAGES) * block
     # Backwards, because what is read ahead lies behind.
     lbas = pages[:, None] + np.array([block, block - 1, 0])
@@ -72,11 +73,12 @@ def of_server(period: Period) -> None:
     turns[(answer.done_ns - answer.issued_ns < HIT_S * 1e9) | (answer.status != 0)] = np.nan
     next_page, last, first = turns.reshape(-1, 3).T
     if min(np.isfinite(each).sum() for each in (next_page, last, first)) < PAGES / 2:
-        return  # The buffer has the first block once the last one was read.
+        return False  # The buffer has the first block once the last one was read.
     # Boundaries of tracks and late reads are outliers.
     within, page = (float(np.nanmedian(wrap(b - first))) for b in (last, next_page))
     if within > page / 2:
         session.described["physical_bytes"] = session.described["block_bytes"]
+    return within > page / 2
 
 
 def _left(ends: NDArray[np.float64], at: NDArray[np.int64]) -> float:

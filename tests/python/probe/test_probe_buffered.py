@@ -22,9 +22,9 @@ class Buffered:
         return getattr(self.core, name)
 
 
-def opened(name: str, kind: type[Buffered] = Buffered) -> session.Session:
+def opened(name: str, kind: type[Buffered] = Buffered, seed: int = 1) -> session.Session:
     target = kind(name)
-    header = {"seed": 1, "described": probe._plain(target.described)}
+    header = {"seed": seed, "described": probe._plain(target.described)}
     return session.Session(target, log.Log(header))
 
 
@@ -36,6 +36,22 @@ def test_geometry_and_seeks_are_found_past_a_buffer(tmp_path):
     assert not figures.wrong(), figures
     mine = probed.write_drive(tmp_path / "mine.toml")
     assert oracle.access_off(probed, spec, drives.load(str(mine))) <= 1
+
+
+def test_a_page_that_a_server_prefers_is_no_sector():
+    """The ends of a page's and of a block's reads are 7 sectors apart: that is no part of turns."""
+
+    class Preferring(Buffered):
+        def __init__(self, name):
+            super().__init__(name)
+            self.described["physical_bytes"] = 4096
+
+    probed = plan.run(opened("conner-cp3100", Preferring, 2), 120.0, (), None)
+    figures = oracle.figures(probed, drives.load("conner-cp3100"))
+    assert probed.described["physical_bytes"] == 512
+    assert not figures.wrong(), figures
+    turns = [np.diff(times) / probed.period.turn_s for times in probed.period.times.values()]
+    assert np.abs(period.wrap(np.concatenate(turns))).max() < 0.1
 
 
 @pytest.mark.parametrize("status", [0, 1])
