@@ -53,8 +53,6 @@ pub struct DriveLayer {
     index: u32,
     /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
-    /// The number of the request with a tag.
-    requests: Vec<u32>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
     removal: Removal,
@@ -70,7 +68,6 @@ impl DriveLayer {
             drive,
             index,
             units,
-            requests: Vec::new(),
             aborted: Vec::new(),
             outcome: MemberOutcome::default(),
             removal: Removal::default(),
@@ -120,7 +117,6 @@ impl DriveLayer {
 /// Counts completions and announces them to the layer above.
 struct Count<'a> {
     index: u32,
-    requests: &'a [u32],
     aborted: &'a mut Vec<u64>,
     outcome: &'a mut MemberOutcome,
 }
@@ -128,7 +124,7 @@ struct Count<'a> {
 impl Count<'_> {
     #[inline(always)]
     fn report(&mut self, c: &Completion, flow: &mut Flow) {
-        let request = self.requests[c.id as usize];
+        let request = flow.with_tag(c.id);
         let done = &mut flow[request].done;
         *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
         if c.error {
@@ -169,16 +165,12 @@ impl Layer for DriveLayer {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        let (asked, tag) = (flow[request].request, flow[request].tag);
-        if tag as usize >= self.requests.len() {
-            self.requests.resize(tag as usize + 1, 0);
-        }
-        self.requests[tag as usize] = request;
+        let (asked, id) = (flow[request].request, u64::from(flow[request].tag));
         let (lba, blocks) = match asked.command {
             Command::Flush => (0, 0),
             _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
-        let own = DriveRequest { id: u64::from(tag), command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
+        let own = DriveRequest { id, command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
         self.drive.submit(flow.now(), own);
     }
 
@@ -190,12 +182,7 @@ impl Layer for DriveLayer {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let mut count = Count {
-            index: self.index,
-            requests: &self.requests,
-            aborted: &mut self.aborted,
-            outcome: &mut self.outcome,
-        };
+        let mut count = Count { index: self.index, aborted: &mut self.aborted, outcome: &mut self.outcome };
         let until = Time(flow.now().0 + 1);
         self.drive.advance(until, &mut |c| count.report(c, flow));
     }

@@ -402,7 +402,7 @@ impl Fault {
     /// Gives a request to the layer below.
     fn release(&mut self, slot: u32, flow: &mut Flow) {
         let passing = &mut self.passing[slot as usize];
-        let given = flow.open_for(passing.request, slot);
+        let given = flow.open(flow[passing.request].request, slot);
         passing.given = Some(given);
         flow.submit(flow[given].request.unit, given);
     }
@@ -488,12 +488,13 @@ impl Layer for Fault {
     }
 
     fn ended(&mut self, given: u32, flow: &mut Flow) {
-        let own = self.passing.remove(flow[given].tag as usize);
+        let own = self.passing.remove(flow[given].above as usize);
         if own.is_orphan {
             flow.close(given);
             return;
         }
         let released = flow[given].done.arrival;
+        flow[given].above = own.request;
         let request = flow.take_over(given);
         let asked = flow[request].request;
         let retries = self.retries(&asked);

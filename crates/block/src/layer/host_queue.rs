@@ -491,7 +491,7 @@ impl HostQueue {
     /// A request has completed at the lower layer, and with it all submitted requests merged into it.
     fn group_ends(&mut self, request: u32, flow: &mut Flow) {
         let now = flow.now();
-        let (q, slot) = (flow[request].member as usize, flow[request].tag);
+        let (q, slot) = (flow[request].member as usize, flow[request].above);
         flow.close(request);
         let group = self.groups.remove(slot as usize);
         let queue = &mut self.queues[q];
@@ -561,8 +561,8 @@ impl Layer for HostQueue {
 
     fn ended(&mut self, request: u32, flow: &mut Flow) {
         let late = self.completion_time.0.unsigned_abs();
-        let tag = flow[request].tag;
-        if late > 0 && !std::mem::replace(&mut self.groups[tag as usize].is_noticed, true) {
+        let slot = flow[request].above;
+        if late > 0 && !std::mem::replace(&mut self.groups[slot as usize].is_noticed, true) {
             let done = &mut flow[request].done;
             done.completion = Time(done.completion.0 + late);
             done.components.overhead += late;

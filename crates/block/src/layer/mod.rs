@@ -46,7 +46,7 @@ pub use tree::{check, compose, Branch, LayerSpec, Tree};
 pub const ANYONE: u32 = u32::MAX;
 
 /// One request to a layer. Blocks are 512 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Request {
     /// Identifies the request; [`LayerCompletion::id`] is the same. Requests outstanding at one time have different
     /// numbers.

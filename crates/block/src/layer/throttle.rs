@@ -20,7 +20,6 @@ use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics
 use headstack_control::RateLimit;
 use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
-use slab::Slab;
 use std::collections::VecDeque;
 
 /// The layer's name.
@@ -45,7 +44,6 @@ struct Parameters {
 /// A request that is held.
 struct Held {
     request: u32,
-    tag: u32,
     arrival: Time,
     blocks: u32,
 }
@@ -54,8 +52,6 @@ struct Throttle {
     members: Vec<u64>,
     limit: RateLimit,
     held: VecDeque<Held>,
-    /// Numbers of the requests that are held or in the layer below.
-    passing: Slab<()>,
     /// When the last request was released.
     last: Option<Time>,
     n_held: u64,
@@ -90,7 +86,6 @@ impl Throttle {
             members: context.members,
             limit: check(limit)?,
             held: VecDeque::new(),
-            passing: Slab::new(),
             last: None,
             n_held: 0,
             held_ns: 0,
@@ -118,7 +113,7 @@ impl Throttle {
     fn release(&mut self, flow: &mut Flow) {
         let now = flow.now();
         while self.next_release() <= now {
-            let Some(Held { request, tag, arrival, .. }) = self.held.pop_front() else {
+            let Some(Held { request, arrival, .. }) = self.held.pop_front() else {
                 return;
             };
             self.last = Some(now);
@@ -126,7 +121,7 @@ impl Throttle {
                 self.n_held += u64::from(now > arrival);
                 self.held_ns += u128::from(now.0 - arrival.0);
             }
-            let given = flow.open_for(request, tag);
+            let given = flow.open_for(request);
             flow.submit(flow[request].request.unit, given);
         }
     }
@@ -142,18 +137,12 @@ impl Layer for Throttle {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        self.held.push_back(Held {
-            request,
-            tag: self.passing.insert(()) as u32,
-            arrival: flow.now(),
-            blocks: flow[request].request.blocks,
-        });
+        self.held.push_back(Held { request, arrival: flow.now(), blocks: flow[request].request.blocks });
         self.release(flow);
     }
 
     fn ended(&mut self, given: u32, flow: &mut Flow) {
         let released = flow[given].done.arrival;
-        self.passing.remove(flow[given].tag as usize);
         let request = flow.take_over(given);
         let done = &mut flow[request].done;
         let held = released.0 - done.arrival.0;

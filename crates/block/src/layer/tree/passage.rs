@@ -13,9 +13,7 @@ impl Tree {
     /// [`Member::submit`]: crate::member::Member::submit
     pub fn submit_numbered(&mut self, now: Time, request: DriveRequest) -> u32 {
         // Which thread of a client submits is not known.
-        let (number, request) = self.opened(request, ANYONE);
-        self.give(now, number, &request);
-        number
+        self.submit_to(now, self.to_unit(request, ANYONE))
     }
 
     /// The host has no more use for the request with this number, which is under way. It ends soon if a layer can end it
