@@ -136,6 +136,7 @@ impl Gains {
 
 /// The controller of one drive: its queue sizes and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
 pub struct Pcap {
     /// The current sizes.
     pub queues: Queues,
@@ -147,11 +148,9 @@ pub struct Pcap {
     pub agile: Queues,
     /// The longest useful queues, beyond which power hardly falls. In throughput mode the queues jump here.
     pub most: Queues,
-    /// The mode.
     pub mode: Mode,
     /// How queues return to the upper bounds, in throughput mode.
     pub snap_back: SnapBack,
-    /// The gains.
     pub gains: Gains,
 }
 

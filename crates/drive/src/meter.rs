@@ -96,12 +96,10 @@ impl DriveEnergy {
 
 /// The part of the active states that is background work. The rest is work for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[allow(missing_docs)]
 pub struct BackgroundEnergy {
-    /// Read-ahead.
     pub read_ahead: WorkEnergy,
-    /// Destaging.
     pub destage: WorkEnergy,
-    /// The media scan.
     pub media_scan: WorkEnergy,
     /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,

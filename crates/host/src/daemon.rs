@@ -33,6 +33,7 @@ use tracing::{error, info, warn};
 
 /// Why the daemon cannot start, or had to end.
 #[derive(Debug, Error)]
+#[allow(missing_docs)]
 pub enum HostError {
     /// The configuration is wrong.
     #[error(transparent)]
@@ -42,14 +43,7 @@ pub enum HostError {
     Argument(String),
     /// A file cannot be used.
     #[error("{what}: {}: {why}", path.display())]
-    File {
-        /// What it is for.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: io::Error,
-    },
+    File { what: &'static str, path: PathBuf, why: io::Error },
     /// Drives or meters cannot be used, or were not restored.
     #[error("{0}")]
     Failed(String),

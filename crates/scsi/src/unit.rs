@@ -35,14 +35,13 @@ impl Ending {
 
 /// How work of the drive has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Outcome {
-    /// It was done.
     Done,
     /// It was done after the drive had tried for some time; this is the first block.
     Recovered(u64),
     /// The blocks differ from the data of the command, first in this byte.
     Differs(u64),
-    /// It failed.
     Failed(Sense),
 }
 
@@ -59,10 +58,9 @@ pub struct Errors {
 
 /// What a unit has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Counts {
-    /// Of reads.
     pub reads: Errors,
-    /// Of writes.
     pub writes: Errors,
     /// Of verification.
     pub verifies: Errors,

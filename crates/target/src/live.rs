@@ -49,10 +49,9 @@ pub struct Ticket {
 
 /// A request to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Access {
-    /// Number of the device.
     pub device: usize,
-    /// The command.
     pub command: Command,
     /// The duration limit that it names, for a drive that heeds limits.
     pub hint: Hint,

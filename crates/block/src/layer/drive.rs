@@ -5,7 +5,7 @@ use crate::measured::MemberOutcome;
 use crate::member::of_drive;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneCondition;
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
+use headstack_drive::{Command, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
@@ -114,47 +114,6 @@ impl DriveLayer {
     }
 }
 
-/// Counts completions and announces them to the layer above.
-struct Count<'a> {
-    index: u32,
-    aborted: &'a mut Vec<u64>,
-    outcome: &'a mut MemberOutcome,
-}
-
-impl Count<'_> {
-    #[inline(always)]
-    fn report(&mut self, c: &Completion, flow: &mut Flow) {
-        let request = flow.with_tag(c.id);
-        let done = &mut flow[request].done;
-        *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
-        if c.error {
-            done.error = Some(self.error_of(c));
-        }
-        if flow.counts_from(c.arrival) {
-            self.outcome.served.count(c);
-        }
-        flow.end(request);
-    }
-
-    #[cold]
-    fn error_of(&mut self, c: &Completion) -> ErrorKind {
-        if let Some(sense) = c.sense {
-            return ErrorKind::Zone(sense);
-        }
-        if c.limit.fails() {
-            return ErrorKind::Limit(c.limit);
-        }
-        match self.aborted.iter().position(|aborted| *aborted == c.id) {
-            Some(i) => {
-                self.aborted.swap_remove(i);
-                ErrorKind::Aborted
-            }
-            // Requests outside the drive were refused earlier.
-            None => ErrorKind::Unreachable,
-        }
-    }
-}
-
 impl Layer for DriveLayer {
     fn name(&self) -> &str {
         "drive"
@@ -182,9 +141,23 @@ impl Layer for DriveLayer {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let mut count = Count { index: self.index, aborted: &mut self.aborted, outcome: &mut self.outcome };
         let until = Time(flow.now().0 + 1);
-        self.drive.advance(until, &mut |c| count.report(c, flow));
+        self.drive.advance(until, &mut |c| {
+            let request = flow.with_tag(c.id);
+            let done = &mut flow[request].done;
+            *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
+            // Requests outside the drive were refused earlier.
+            if done.error == Some(ErrorKind::Unreachable) {
+                if let Some(i) = self.aborted.iter().position(|aborted| *aborted == c.id) {
+                    self.aborted.swap_remove(i);
+                    done.error = Some(ErrorKind::Aborted);
+                }
+            }
+            if flow.counts_from(c.arrival) {
+                self.outcome.served.count(c);
+            }
+            flow.end(request);
+        });
     }
 
     fn abort(&mut self, request: u32, flow: &mut Flow) {

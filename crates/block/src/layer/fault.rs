@@ -34,6 +34,7 @@
 //! The mechanics know nothing of these faults: an arm does not move again for a late request. A head or an arm that fails
 //! is a change of the drive (`fail`).
 
+use super::statistics::counts;
 use super::{
     not_supported, Context, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
 };
@@ -165,6 +166,7 @@ pub enum FaultState {
     /// It answers.
     Well,
     /// It answers nothing.
+    /// It answers nothing.
     Stuck,
     /// It is gone.
     Gone,
@@ -217,18 +219,7 @@ pub struct Fault {
     counts: Counts,
 }
 
-/// Numbers of requests concerned.
-#[derive(Default)]
-struct Counts {
-    slowed: u64,
-    stuck: u64,
-    bad: u64,
-    weak: u64,
-    busy: u64,
-    gone: u64,
-    stuck_ns: u128,
-    busy_ns: u128,
-}
+counts! { slowed, stuck, bad, weak, busy, gone; stuck_ns = "stuck"; busy_ns = "busy" }
 
 /// A share between 0 and 1 that follows from a seed and two numbers.
 fn share(seed: u64, a: u64, b: u64) -> f64 {
@@ -587,18 +578,7 @@ impl Layer for Fault {
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        for (name, n) in [
-            ("slowed", self.counts.slowed),
-            ("stuck", self.counts.stuck),
-            ("bad", self.counts.bad),
-            ("weak", self.counts.weak),
-            ("busy", self.counts.busy),
-            ("gone", self.counts.gone),
-        ] {
-            all.count(name, n);
-        }
-        all.add_ns("stuck", self.counts.stuck_ns);
-        all.add_ns("busy", self.counts.busy_ns);
+        self.counts.add_to(all);
     }
 
     fn fault(&self) -> Option<&Fault> {

@@ -226,8 +226,8 @@ pub(crate) fn add_components(sum: &mut Components, more: &Components) {
 
 /// A setting that can be changed while a system runs.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum Setting {
-    /// A setting of a drive.
     Drive(headstack_drive::Setting),
     /// A part of a drive fails.
     FailPart(Part),
@@ -241,9 +241,7 @@ pub enum Setting {
     ReadExpire(Span),
     /// Another elevator of a host queue, with its parameters.
     Elevator {
-        /// Its name.
         name: String,
-        /// Its parameters.
         parameters: Params,
     },
     /// A member of a volume fails or is removed.

@@ -16,6 +16,7 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
+use super::statistics::counts;
 use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
 use headstack_schema::{Plugin, SpecError, Table};
@@ -41,6 +42,8 @@ struct Parameters {
     bandwidth: Option<Bandwidth>,
 }
 
+counts! { held; held_ns = "held" }
+
 /// A request that is held.
 struct Held {
     request: u32,
@@ -54,8 +57,7 @@ struct Throttle {
     held: VecDeque<Held>,
     /// When the last request was released.
     last: Option<Time>,
-    n_held: u64,
-    held_ns: u128,
+    counts: Counts,
 }
 
 /// Checks that a limit is between 1e-6 and 1e12, so that it can be used as nanoseconds per request or per byte.
@@ -87,8 +89,7 @@ impl Throttle {
             limit: check(limit)?,
             held: VecDeque::new(),
             last: None,
-            n_held: 0,
-            held_ns: 0,
+            counts: Counts::default(),
         })
     }
 
@@ -118,8 +119,8 @@ impl Throttle {
             };
             self.last = Some(now);
             if flow.counts_from(arrival) {
-                self.n_held += u64::from(now > arrival);
-                self.held_ns += u128::from(now.0 - arrival.0);
+                self.counts.held += u64::from(now > arrival);
+                self.counts.held_ns += u128::from(now.0 - arrival.0);
             }
             let given = flow.open_for(request);
             flow.submit(flow[request].request.unit, given);
@@ -178,11 +179,10 @@ impl Layer for Throttle {
     }
 
     fn reset_statistics(&mut self, _now: Time) {
-        (self.n_held, self.held_ns) = (0, 0);
+        self.counts = Counts::default();
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        all.count("held", self.n_held);
-        all.add_ns("held", self.held_ns);
+        self.counts.add_to(all);
     }
 }

@@ -545,16 +545,6 @@ impl Tree {
         self.flow.messages.clear();
     }
 
-    /// Carries out one event of a node, at the present time.
-    #[inline(always)]
-    fn step(&mut self, node: u32) {
-        match self.flow.take_kept(node) {
-            Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
-            None => self.at(node, |layer, flow| layer.happen(flow)),
-        }
-        self.settle();
-    }
-
     /// The node of the next event at the present time, at which there is one, after an event of `node`: what happens below
     /// a node is finished before what happens above it.
     #[inline]
@@ -586,7 +576,11 @@ impl Tree {
             self.flow.now = due;
             let mut node = self.flow.order.first();
             loop {
-                self.step(node);
+                match self.flow.take_kept(node) {
+                    Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
+                    None => self.at(node, |layer, flow| layer.happen(flow)),
+                }
+                self.settle();
                 if !self.flow.ended.is_empty() {
                     self.deliver(sink);
                 }

@@ -45,18 +45,15 @@ pub(super) fn read(
         derived: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
-    let g1 = match block.kind.as_str() {
-        "dm_layout_g1" => true,
-        "dm_layout_g2" => false,
+    match block.kind.as_str() {
+        "dm_layout_g1" => read_mapping(&mut fields, &mut geometry)?,
+        "dm_layout_g2" => read_map(&mut fields, shape, loader, &mut geometry)?,
         kind => {
             let need = "a block dm_layout_g1 or dm_layout_g2; others are not supported";
             return Err(Error::new(block.at.clone(), format!("a block {kind}"), need));
         }
-    };
-    match g1 {
-        true => read_mapping(&mut fields, &mut geometry)?,
-        false => read_map(&mut fields, shape, loader, &mut geometry)?,
     }
+    let g1 = block.kind == "dm_layout_g1";
     let common = fields.get("Skew units").map(unit).transpose()?;
     let zones = fields.need("Zones")?;
     let mut units = Vec::new();
@@ -253,10 +250,8 @@ fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geom
     if zone.slips.windows(2).any(|w| w[0] > w[1]) {
         fields.note("slips", Treatment::Honoured, "taken in rising order");
     }
-    let given = zone.slips.len();
-    zone.slips.retain(|slip| *slip < places);
-    if zone.slips.len() < given {
-        let n = given - zone.slips.len();
+    let n = keep(&mut zone.slips, |slip| *slip < places);
+    if n > 0 {
         said.push(format!("{n} outside the zone's {places} places left out"));
     }
     let per_cylinder = per_track * u64::from(geometry.surfaces);
@@ -286,23 +281,26 @@ fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geom
                 taken += 1;
             }
         }
-        let given = zone.slips.len();
-        zone.slips.retain(|slip| kept.contains(slip));
-        if zone.slips.len() < given {
-            let n = given - zone.slips.len();
+        let n = keep(&mut zone.slips, |slip| kept.contains(slip));
+        if n > 0 {
             said.push(format!("{n} more than the spares can take in left out"));
         }
     }
     if !said.is_empty() {
         fields.note("slips", Treatment::Tolerated, &said.join("; "));
     }
-    let given = zone.remaps.len();
-    zone.remaps.retain(|[from, to]| from.max(to) < &places);
-    if zone.remaps.len() < given {
-        let n = given - zone.remaps.len();
+    let n = keep(&mut zone.remaps, |[from, to]| from.max(to) < &places);
+    if n > 0 {
         let detail = format!("{n} outside the zone's {places} places left out");
         fields.note("defects", Treatment::Tolerated, &detail);
     }
+}
+
+/// Keeps some of a list; returns how many are left out.
+fn keep<T>(list: &mut Vec<T>, kept: impl FnMut(&T) -> bool) -> usize {
+    let given = list.len();
+    list.retain(kept);
+    given - list.len()
 }
 
 fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {

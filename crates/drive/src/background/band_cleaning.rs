@@ -11,12 +11,13 @@
 //! # Validity
 //! As for [`mapping::media_cache`](crate::mapping::media_cache).
 
-use super::{pass, Activity, BackgroundJob, JobContext, NEVER};
+use super::{pass, Activity, BackgroundJob, JobContext};
 use crate::buffer::PartialSector;
 use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
+use crate::NEVER;
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]

@@ -5,10 +5,11 @@
 //! starts when the mechanism is idle. If a checkpoint is late, it no longer waits: the assembly that has written writes
 //! one part after each write.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{self, LayoutPlaces};
+use crate::NEVER;
 
 /// The checkpoints of one assembly.
 #[derive(Debug, Default)]

@@ -11,10 +11,11 @@
 //! The buffer has room for the blocks of one track in addition to its segments. Cleaning always reads from the medium,
 //! also if the buffer holds the data.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::{Mapping, Move, Mover};
 use crate::phase::Work;
 use crate::service::pass::{self, Pass};
+use crate::NEVER;
 
 /// The cleaning of one assembly.
 #[derive(Debug, Default)]

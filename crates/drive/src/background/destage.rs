@@ -17,11 +17,12 @@
 //! # Validity
 //! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, Supply};
+use crate::NEVER;
 use headstack_units::Lba;
 
 /// A pass: data on their way from the buffer to the medium.

@@ -25,12 +25,10 @@ use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::service::channels::Channels;
 use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
+use crate::NEVER;
 use destage::Writing;
 use media_scan::Scan;
 use read_ahead::ReadAhead;
-
-/// A time later than all others.
-pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Times that all assemblies of a unit share, in nanoseconds.
 #[derive(Debug, Clone, Copy)]

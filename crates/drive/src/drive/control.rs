@@ -36,6 +36,7 @@ const OWN: u64 = u64::MAX;
 
 /// A setting of a drive that its host can change.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum Setting {
     /// Number of tags; 0 for no limit. Each queue has so many, if units have their own.
     QueueDepth(u32),
@@ -43,7 +44,6 @@ pub enum Setting {
     Scheduler {
         /// The scheduler's name.
         name: String,
-        /// Its parameters.
         parameters: Params,
     },
     /// Most commands in service at once, for each unit: from 1 to the number in the drive file.
@@ -57,7 +57,6 @@ pub enum Setting {
     /// The timer of a low-power condition: the time without work after which the drive enters it. A drive whose file
     /// has no timers counts the time from the first such setting on.
     IdleTimer {
-        /// The condition.
         condition: Condition,
         /// The timer, 1 ns or more; `None`: as the drive's file has it.
         after: Option<Span>,

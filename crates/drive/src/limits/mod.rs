@@ -32,14 +32,12 @@ pub mod parameters;
 
 use crate::command::{Completion, Components, Hint, LimitIndex};
 use crate::sense::LimitEnd;
+use crate::NEVER;
 use headstack_units::Time;
 use parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// No such time.
-pub(crate) const NEVER: u64 = Time::NEVER.0;
 
 /// No limit is in force.
 const UNLIMITED: u8 = LimitIndex::COUNT as u8;

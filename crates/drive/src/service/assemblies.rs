@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::{CommandServer, BARE};
 use crate::assembly::{Assembly, Coupling, Mechanism};
-use crate::background::{Activity, BackgroundJob, NEVER};
+use crate::background::{Activity, BackgroundJob};
 use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
@@ -11,6 +11,7 @@ use crate::parallelism::{HeadSet, Parking};
 use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use crate::unit_plan::UnitPlan;
+use crate::NEVER;
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 

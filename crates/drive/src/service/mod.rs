@@ -23,7 +23,7 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{Activity, JobContext, Jobs, Times, NEVER};
+use crate::background::{Activity, JobContext, Jobs, Times};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
@@ -35,6 +35,7 @@ use crate::phase::{ActiveByWork, ActiveTime, Phase};
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use crate::unit_plan::UnitPlan;
+use crate::NEVER;
 use channels::Channels;
 use headstack_engine::SpecError;
 use headstack_units::Time;
@@ -176,10 +177,8 @@ impl CommandServer {
         let (head_sets, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = CommandServer::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
-        let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
-        let own = (plan.first_arm, plan.arms.len());
-        let writers = crate::roles::writers(spec, &models.roles, own)?;
+        let writers = crate::roles::writers(spec, &models.roles, (plan.first_arm, plan.arms.len()))?;
         let cleaning = mapping::cleaning_of(spec, &writers)?;
         let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
         if let Some((a, idle_after)) = cleaning {
@@ -190,9 +189,8 @@ impl CommandServer {
             assemblies[a].jobs.checkpoint.on = true;
         }
         let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
-        let bands = matches!(mapping, Mapping::MediaCache(_));
         Ok(CommandServer {
-            cleans: cleaning.is_some() || checkpoints.is_some() || bands,
+            cleans: cleaning.is_some() || checkpoints.is_some() || matches!(mapping, Mapping::MediaCache(_)),
             mapping,
             mechanics,
             arms: Arms {
@@ -202,7 +200,7 @@ impl CommandServer {
                 sets: head_sets.len() / plan.arms.len(),
                 assemblies,
                 at_once,
-                channels,
+                channels: assemblies::channels(spec, at_once),
                 coupled,
                 follows,
                 head_sets,

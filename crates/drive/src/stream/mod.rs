@@ -58,7 +58,6 @@ struct StreamZone {
     rest: Bands,
     /// Time from the beginning of the zone to the end of its last sector.
     length: u128,
-    /// Number of sectors.
     sectors: u64,
 }
 

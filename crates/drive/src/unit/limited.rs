@@ -3,8 +3,9 @@
 use super::{ServiceUnit, Step};
 use crate::command::{Command, Completion, DriveRequest, Hint};
 use crate::limits::parameters::LimitsSpec;
-use crate::limits::{CountsByLimit, Limits, Passed, NEVER};
+use crate::limits::{CountsByLimit, Limits, Passed};
 use crate::sense::LimitEnd;
+use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 

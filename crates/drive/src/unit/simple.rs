@@ -80,11 +80,11 @@ impl ServiceUnit {
         true
     }
 
-    /// [`ServiceUnit::enqueue`] of a simple unit.
+    /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
-    pub(super) fn enqueue_simple(&mut self, now: Time, request: DriveRequest) {
-        if request.command == Command::Flush {
-            return self.enqueue_now(now, now, request);
+    pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
+        if !self.simple || request.command == Command::Flush {
+            return self.enqueue(now, now, request);
         }
         let sectors = self.sectors(&request);
         let arrival = self.arrival(now, now);

@@ -12,10 +12,10 @@
 //! Transfers of reads, and of writes that go to the medium directly, do not delay these writes on the link.
 
 use super::{blocks_of, ServiceUnit, Step};
-use crate::background::NEVER;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
 use crate::queue::{Arrival, Waiting};
+use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 

@@ -97,8 +97,11 @@ enum Stage {
     /// The initiator is to name algorithms.
     Begun,
     /// It is to answer the challenge.
-    Challenged { algorithm: Algorithm, id: u8, challenge: Vec<u8> },
-    /// It has.
+    Challenged {
+        algorithm: Algorithm,
+        id: u8,
+        challenge: Vec<u8>,
+    },
     Done,
 }
 

@@ -350,10 +350,9 @@ pub fn zeroed<T: FromBytes>() -> T {
 
 /// Which parts have digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
 pub struct Digests {
-    /// Headers.
     pub header: bool,
-    /// Data.
     pub data: bool,
 }
 

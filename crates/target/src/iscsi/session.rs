@@ -65,7 +65,33 @@ struct Task {
     since: Instant,
     /// It is with the drive, or waits for its turn there.
     is_running: bool,
-    is_counted: bool,
+}
+
+impl Task {
+    fn new(request: &pdu::Command, cdb: Cdb, device: usize, transfer: Transfer) -> Task {
+        Task {
+            device,
+            lun: request.lun,
+            cdb,
+            attribute: match request.flags & 0x07 {
+                2 => Attribute::Ordered,
+                3 => Attribute::HeadOfQueue,
+                _ => Attribute::Simple,
+            },
+            goal: if transfer.writes { transfer.wanted.min(transfer.expected) } else { 0 },
+            is_open: transfer.writes && request.flags & FINAL == 0,
+            transfer,
+            received: 0,
+            data: Vec::new(),
+            asked: None,
+            next_data_sn: 0,
+            r2t_sn: 0,
+            reserved: 0,
+            is_whole: false,
+            since: Instant::now(),
+            is_running: false,
+        }
+    }
 }
 
 /// Why a connection must end.
@@ -216,7 +242,7 @@ impl Session {
     fn is_next(&mut self, pdu: &Pdu) -> Result<bool, Broken> {
         let number = view::<pdu::Request>(&pdu.header).cmd_sn.get();
         if pdu.is_immediate() {
-            let open = self.tasks.values().filter(|t| !t.is_counted).count();
+            let open = self.tasks.values().filter(|t| !t.transfer.is_counted).count();
             if open >= MOST_IMMEDIATE && pdu.opcode() == opcode::SCSI_COMMAND {
                 self.reject(&pdu.header, reason::TOO_MANY_IMMEDIATE);
                 return Ok(false);
@@ -253,11 +279,10 @@ impl Session {
         let itt = request.itt.get();
         let unsolicited = pdu.data.len() as u32;
         let (reads, writes) = (request.flags & 0x40 != 0, request.flags & 0x20 != 0);
-        let is_open = writes && request.flags & FINAL == 0;
         let breaks = self.tasks.contains_key(&itt)
             || (unsolicited > 0 && (!writes || !self.parameters.immediate_data))
             || unsolicited > self.parameters.first_burst
-            || (is_open && self.parameters.initial_r2t);
+            || (writes && request.flags & FINAL == 0 && self.parameters.initial_r2t);
         if breaks || itt == NO_TAG {
             self.reject(&pdu.header, reason::PROTOCOL);
             return Err(Broken);
@@ -286,34 +311,7 @@ impl Session {
         };
         let Some(device) = device else { return Ok(()) };
         transfer.wanted = wanted;
-        let goal = match writes {
-            true => wanted.min(transfer.expected),
-            false => 0,
-        };
-        let task = Task {
-            device,
-            lun: request.lun,
-            cdb,
-            attribute: match request.flags & 0x07 {
-                2 => Attribute::Ordered,
-                3 => Attribute::HeadOfQueue,
-                _ => Attribute::Simple,
-            },
-            is_counted: transfer.is_counted,
-            transfer,
-            goal,
-            received: 0,
-            data: Vec::new(),
-            is_open,
-            asked: None,
-            next_data_sn: 0,
-            r2t_sn: 0,
-            reserved: 0,
-            is_whole: false,
-            since: Instant::now(),
-            is_running: false,
-        };
-        self.tasks.insert(itt, task);
+        self.tasks.insert(itt, Task::new(request, cdb, device, transfer));
         if self.keep(itt, &pdu.data, shelf) {
             self.go_on(itt, shelf, live);
         }
@@ -563,7 +561,7 @@ impl Session {
         if task.is_running {
             shelf.abort(live, task.device, self.owner(itt));
         }
-        if task.is_counted {
+        if task.transfer.is_counted {
             self.replies.count();
         }
         true

@@ -37,19 +37,17 @@ pub struct Target {
 
 /// Whose a command is: the session's number and the tag of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Owner {
-    /// The session.
     pub session: u64,
-    /// The tag.
     pub itt: u32,
 }
 
 /// A command that has ended at the drive.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Finished {
-    /// Whose it is.
     pub owner: Owner,
-    /// Its end.
     pub ending: Ending,
     /// Bytes of the store that are its data: the device, the first one, their number.
     pub data: Option<(usize, u64, u64)>,
@@ -59,10 +57,10 @@ pub struct Finished {
 
 /// What one session has asked for that concerns others.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Order {
     /// Tasks of all sessions on these units end without an answer. Perhaps the sessions end too.
     Clear {
-        /// The units.
         units: Range<usize>,
         /// The session that asked.
         by: u64,
@@ -71,7 +69,6 @@ pub enum Order {
     },
     /// Tasks of a port on a unit end.
     Abort {
-        /// The unit.
         unit: usize,
         /// The initiator port.
         port: String,

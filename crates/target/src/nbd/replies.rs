@@ -47,7 +47,7 @@ pub enum Reply {
     Error {
         /// Of which request.
         origin: Origin,
-        /// The error.
+        /// The error; 0 for none.
         error: u32,
     },
     /// Data of the store.

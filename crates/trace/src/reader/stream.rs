@@ -15,7 +15,6 @@ pub(crate) const MAX_LINE: usize = 64 * 1024;
 
 /// The result of a format's parser.
 pub enum Found {
-    /// A request.
     Request(Request),
     /// A record without a request: a comment, a header, another event.
     Nothing,

@@ -27,7 +27,6 @@ impl Quantity for Span {
 pub enum Distribution<Q: Quantity> {
     /// A constant.
     Value(Q),
-    /// A distribution.
     Table(Table<Q>),
 }
 

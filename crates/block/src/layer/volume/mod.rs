@@ -49,6 +49,7 @@ pub(crate) mod set;
 pub mod state;
 pub(crate) mod stripe_cache;
 
+use super::statistics::counts;
 use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits, ANYONE};
 use barrier::Barrier;
 use headstack_drive::join::Join;
@@ -176,18 +177,9 @@ impl Op {
 /// In the place of the operation of a request to a member: its result is ignored, because the member left.
 const ORPHAN: u32 = u32::MAX - 1;
 
-/// The volume's own statistics.
-#[derive(Debug, Default, Clone)]
-struct Counts {
-    member_reads: u64,
-    member_writes: u64,
-    read_modify_write_rows: u64,
-    reconstruct_write_rows: u64,
-    degraded_reads: u64,
-    retried: u64,
-    waited_for_range: u64,
-    members_lost: u64,
-    rebuilt_blocks: u64,
+counts! {
+    member_reads, member_writes, read_modify_write_rows, reconstruct_write_rows, degraded_reads, retried,
+    waited_for_range, members_lost, rebuilt_bytes
 }
 
 /// A volume over its members. Locks, stale ranges and repairs are handled here, addresses by the placement.
@@ -727,20 +719,7 @@ impl Layer for Volume {
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        let c = &self.counts;
-        for (name, n) in [
-            ("member_reads", c.member_reads),
-            ("member_writes", c.member_writes),
-            ("read_modify_write_rows", c.read_modify_write_rows),
-            ("reconstruct_write_rows", c.reconstruct_write_rows),
-            ("degraded_reads", c.degraded_reads),
-            ("retried", c.retried),
-            ("waited_for_range", c.waited_for_range),
-            ("members_lost", c.members_lost),
-            ("rebuilt_bytes", c.rebuilt_blocks * 512),
-            ("stale_bytes", self.stale_blocks().iter().sum::<u64>() * 512),
-        ] {
-            all.count(name, n);
-        }
+        self.counts.add_to(all);
+        all.count("stale_bytes", self.stale_blocks().iter().sum::<u64>() * 512);
     }
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 /// A waiting request.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// The queue that it is in.
     pub queue: u32,
     pub submitter: u32,
     pub lba: u64,

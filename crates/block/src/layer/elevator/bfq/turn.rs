@@ -8,7 +8,6 @@ use headstack_units::Time;
 pub(super) enum Reason {
     /// The process did not ask again while the drive was idle for it.
     TooIdle,
-    /// Its time is over.
     TimeOver,
     /// Its next request is larger than what is left of its budget.
     BudgetExhausted,
