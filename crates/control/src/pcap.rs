@@ -263,10 +263,7 @@ impl Pcap {
             return self.queues.within(self.least, agile);
         }
         if host < agile.host {
-            let host = match both {
-                true => host.saturating_add(step.host).min(agile.host),
-                false => self.grown_host(step),
-            };
+            let host = if both { host.saturating_add(step.host).min(agile.host) } else { self.grown_host(step) };
             return Queues { host, drive };
         }
         let drive = match drive > agile.drive && self.snap_back != SnapBack::Never {

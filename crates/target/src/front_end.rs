@@ -133,7 +133,7 @@ pub fn serve(
             }
         }
         live.sample();
-        if live.takes_disconnects() {
+        if std::mem::take(&mut live.disconnects) {
             fronts.iter_mut().for_each(|front| front.disconnect());
         }
         if ending.is_none() && stop.load(Ordering::Relaxed) {

@@ -266,9 +266,7 @@ impl DriveLayer {
     /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
     /// are in its buffer. False if there is no such unit.
     pub fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        let Some(&(first, _)) = self.units.get(unit as usize) else {
-            return false;
-        };
+        let Some(&(first, _)) = self.units.get(unit as usize) else { return false };
         let range = first + blocks.start..first + blocks.end;
         self.drive.unwritten(range, &mut |r| sink(r.start - first..r.end - first));
         true

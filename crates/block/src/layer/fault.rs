@@ -341,9 +341,7 @@ impl Fault {
     /// How much longer a read takes because of the blocks that it touches.
     fn retries(&self, request: &Request) -> Span {
         let of = self.bad.get(request.unit as usize);
-        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command.reads()) else {
-            return Span::ZERO;
-        };
+        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command.reads()) else { return Span::ZERO };
         let range = request.lba..request.lba + u64::from(request.blocks);
         let all = of.weak.overlapping(&range).map(|(_, takes)| *takes);
         all.max().unwrap_or(Span::ZERO)
@@ -514,10 +512,7 @@ impl Layer for Fault {
 
     /// When the device answers again by itself, if something waits for that.
     fn next_event(&self) -> Time {
-        let stuck = match self.held.is_empty() && self.kept.is_empty() {
-            true => Time::NEVER,
-            false => self.stuck_until,
-        };
+        let stuck = if self.held.is_empty() && self.kept.is_empty() { Time::NEVER } else { self.stuck_until };
         match self.postponed.is_empty() {
             true => stuck,
             false => stuck.min(self.busy_until),
@@ -540,9 +535,7 @@ impl Layer for Fault {
             return self.end_early(request, ErrorKind::Aborted, flow);
         }
         let mine = |(_, p): &(usize, &Passing)| p.request == request && !p.is_orphan;
-        let Some((slot, passing)) = self.passing.iter().find(mine) else {
-            return;
-        };
+        let Some((slot, passing)) = self.passing.iter().find(mine) else { return };
         match passing.given {
             // What is in the device ends soon, unless that hangs.
             Some(given) if !self.is_stuck(flow.now()) => flow.abort(given),

@@ -156,10 +156,7 @@ impl HostQueue {
             queues.push(Queue {
                 elevator,
                 successor: None,
-                places: match legacy {
-                    true => Places::legacy(n),
-                    false => Places::tags(n, wake_batch(&p.elevator)),
-                },
+                places: if legacy { Places::legacy(n) } else { Places::tags(n, wake_batch(&p.elevator)) },
                 edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
                 flushes: Flushes::default(),
@@ -399,9 +396,7 @@ impl HostQueue {
         let queue = &mut self.queues[q];
         while queue.below < queue.depth {
             let ahead = queue.ahead.pop_front();
-            let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else {
-                return self.wait_for_elevator(q);
-            };
+            let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else { return self.wait_for_elevator(q) };
             let group = &mut self.groups[slot as usize];
             if ahead.is_none() {
                 queue.edges.remove(&group.run);
@@ -458,10 +453,7 @@ impl HostQueue {
     /// The elevator of a queue gives no request at present.
     fn wait_for_elevator(&mut self, q: usize) {
         let queue = &mut self.queues[q];
-        let resumes = match queue.elevator.is_empty() {
-            true => Time::NEVER,
-            false => queue.elevator.resumes_at(),
-        };
+        let resumes = if queue.elevator.is_empty() { Time::NEVER } else { queue.elevator.resumes_at() };
         if std::mem::replace(&mut queue.resumes, resumes) != resumes {
             let all = self.queues.iter().map(|q| q.resumes);
             self.resumes = all.min().unwrap_or(Time::NEVER);

@@ -133,10 +133,7 @@ impl Layer for Link {
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         let asked = flow[request].request;
         let given = flow.open_for(request);
-        let ns = match asked.command.writes() {
-            true => self.crossing(&asked),
-            false => 0,
-        };
+        let ns = if asked.command.writes() { self.crossing(&asked) } else { 0 };
         if ns == 0 {
             flow.submit(asked.unit, given);
         } else {

@@ -95,9 +95,7 @@ impl Throttle {
 
     /// When the first request that is held is released.
     fn next_release(&self) -> Time {
-        let Some(first) = self.held.front() else {
-            return Time::NEVER;
-        };
+        let Some(first) = self.held.front() else { return Time::NEVER };
         let bytes = f64::from(first.blocks) * 512.0;
         let gap_s = match self.limit {
             RateLimit::Unlimited => return first.arrival.max(self.last.unwrap_or_default()),
@@ -114,9 +112,7 @@ impl Throttle {
     fn release(&mut self, flow: &mut Flow) {
         let now = flow.now();
         while self.next_release() <= now {
-            let Some(Held { request, arrival, .. }) = self.held.pop_front() else {
-                return;
-            };
+            let Some(Held { request, arrival, .. }) = self.held.pop_front() else { return };
             self.last = Some(now);
             if flow.counts_from(arrival) {
                 self.counts.held += u64::from(now > arrival);

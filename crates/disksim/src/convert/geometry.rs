@@ -141,9 +141,7 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
 /// Refuses zones that share a cylinder. DiskSim accepts them and has two blocks in one place.
 fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Result<(), Error> {
     let shared = |z: &ZoneSpec| z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder;
-    let Some(i) = earlier.iter().position(shared) else {
-        return Ok(());
-    };
+    let Some(i) = earlier.iter().position(shared) else { return Ok(()) };
     let (first, last) = (zone.first_cylinder, zone.last_cylinder);
     let (from, to) = (earlier[i].first_cylinder, earlier[i].last_cylinder);
     Err(Error::new(
@@ -271,10 +269,7 @@ fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geom
         let (mut now, mut taken) = (u64::MAX, 0);
         for slip in sorted {
             // A range that is cut short by the end of the zone has no spares.
-            let spares = match (slip / unit + 1) * unit <= places {
-                true => zone.spares,
-                false => 0,
-            };
+            let spares = if (slip / unit + 1) * unit <= places { zone.spares } else { 0 };
             (now, taken) = if slip / unit == now { (now, taken) } else { (slip / unit, 0) };
             if taken < spares {
                 kept.insert(slip);
@@ -331,9 +326,7 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
         match words[..] {
             ["lbn", lbn, "-->", "cyl", c, "head", h, "sect", s, word, n] => {
                 let values = [lbn, n, c, h, s].map(number);
-                let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else {
-                    return fail("numbers from 0 on");
-                };
+                let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else { return fail("numbers from 0 on") };
                 if c >= shape.cylinders as u64 || h >= shape.surfaces as u64 {
                     return fail("a cylinder and a head of the disk");
                 }
@@ -341,9 +334,7 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
                 map.extents.push([lbn, count, c, h, s]);
             }
             ["Defect", "at", "cyl", c, "head", h, "sect", s] => {
-                let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else {
-                    return fail("numbers from 0 on");
-                };
+                let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else { return fail("numbers from 0 on") };
                 map.extent_defects.push([c, h, s]);
             }
             _ => return fail("lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S"),

@@ -151,12 +151,8 @@ impl CommandServer {
     /// # Errors
     /// As for reading `[mapping]`.
     pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
-        let Mapping::Log(log) = &mut self.mapping else {
-            return Ok(());
-        };
-        let Some((count, interval)) = mapping::initial_writes(spec)? else {
-            return Ok(());
-        };
+        let Mapping::Log(log) = &mut self.mapping else { return Ok(()) };
+        let Some((count, interval)) = mapping::initial_writes(spec)? else { return Ok(()) };
         let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
         let sets: Vec<usize> = self.arms.head_sets.iter().enumerate().filter(writing).map(|p| p.0).collect();
         let mut arms: Vec<Arm> = Vec::new();
@@ -233,9 +229,7 @@ impl CommandServer {
 
     #[inline(never)]
     fn couple_others(&mut self, a: usize) {
-        let Some(coupling) = self.arms.assemblies[a].mechanism.coupling.as_deref_mut() else {
-            return;
-        };
+        let Some(coupling) = self.arms.assemblies[a].mechanism.coupling.as_deref_mut() else { return };
         let Coupling { turned, moves } = std::mem::take(coupling);
         let follow = self.arms.follows;
         let (now, sets) = (self.times.now, self.arms.sets);
@@ -314,9 +308,7 @@ impl CommandServer {
             if busy {
                 return;
             }
-            let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else {
-                return;
-            };
+            let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else { return };
             if a != active {
                 self.take_over(self.number_of(a, 0), due);
             }
@@ -337,7 +329,7 @@ impl CommandServer {
             // Only one assembly works at a time, so the others also wait for the active one.
             let (context, jobs) = self.context(a);
             context.mechanism.timeline.hold_until(free);
-            let due = jobs.destage.due(&context).min(jobs.log_due(&context));
+            let due = jobs.destage.due(&context).min(jobs.cleaning.due(&context)).min(jobs.checkpoint.due(&context));
             if due < first.0 {
                 first = (due, a);
             }
@@ -450,11 +442,6 @@ impl CommandServer {
         if let Some(scan) = &mut jobs.media_scan {
             scan.use_wait(&mut context, before, target);
         }
-    }
-
-    /// Whether idle assemblies follow the one that works.
-    pub fn follows_one(&self) -> bool {
-        self.arms.follows
     }
 
     /// Whether a description makes idle assemblies follow.

@@ -119,7 +119,7 @@ pub(crate) struct Arms {
     /// Whether movements of one assembly affect the others.
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
-    follows: bool,
+    pub follows: bool,
 }
 
 /// What the units of all drives of a design have in common. It stands in the memory once, so that a run with many drives
@@ -315,10 +315,7 @@ impl CommandServer {
             Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         // Read-ahead goes on behind the command.
-        let wanted = match self.buffer.segments.list().is_empty() {
-            true => count,
-            false => u32::MAX,
-        };
+        let wanted = if self.buffer.segments.list().is_empty() { count } else { u32::MAX };
         let mut place = Place::default();
         let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
         found.then_some(place)
@@ -344,9 +341,7 @@ impl CommandServer {
         let (moves, active_delay) = self.earliest_moves(now);
         let active = self.active_set();
         let minimum = self.shared.timing.minimum_write;
-        let Mapping::Log(log) = &mut self.mapping else {
-            return None;
-        };
+        let Mapping::Log(log) = &mut self.mapping else { return None };
         let mut best: Option<(u64, u64)> = None;
         for (i, head_set) in self.arms.head_sets.iter().enumerate() {
             if usable >> i & 1 == 0 || !head_set.writes {

@@ -32,9 +32,7 @@ impl ServiceUnit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else {
-                break;
-            };
+            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else { break };
             surfaces |= 1 << place.head;
             at += place.run as u64;
         }
@@ -155,10 +153,7 @@ impl ServiceUnit {
         let place = self.server.predict_write(start, usable);
         let server = &mut self.server;
         if self.rules.fcfs {
-            let here = match first.writes() {
-                true => place,
-                false => server.mapping.locate(&server.mechanics, first.sector),
-            };
+            let here = if first.writes() { place } else { server.mapping.locate(&server.mechanics, first.sector) };
             if let (Some(here), false) = (here, first.request.command == Command::Flush) {
                 self.queue.relocate(oldest, here);
             }

@@ -85,7 +85,7 @@ pub(crate) struct ServiceUnit {
     /// Whether commands take the way of `simple.rs`.
     simple: bool,
     /// Whether commands may be served when they arrive; see `simple.rs`.
-    in_sequence: bool,
+    pub in_sequence: bool,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
     scanning: Scanning,
@@ -211,7 +211,7 @@ impl ServiceUnit {
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
-        if self.server.follows_one() || self.rules.limit > 1 {
+        if self.server.arms.follows || self.rules.limit > 1 {
             return self.server.arms.assemblies.len();
         }
         1 + usize::from(self.scanning == Scanning::OwnArm)
@@ -383,10 +383,7 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        Time(match self.simple {
-            true => self.next_command(),
-            false => self.next_unlimited().min(self.limit_event),
-        })
+        Time(if self.simple { self.next_command() } else { self.next_unlimited().min(self.limit_event) })
     }
 
     /// The same, without the times of limits.
@@ -490,10 +487,7 @@ impl ServiceUnit {
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) {
-        let reversal_cylinder = match self.rules.in_order {
-            true => None,
-            false => self.scheduler.reversal_cylinder(),
-        };
+        let reversal_cylinder = if self.rules.in_order { None } else { self.scheduler.reversal_cylinder() };
         let waiting = &self.queue.items()[index];
         let usual = self.server.is_usual(&waiting.place, waiting.count)
             && reversal_cylinder.is_none()

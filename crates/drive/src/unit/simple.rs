@@ -24,11 +24,6 @@ impl ServiceUnit {
             self.simple && self.rules.in_order && !self.rules.check_arrivals && self.server.kind != service::GENERAL;
     }
 
-    /// Whether the unit serves in sequence.
-    pub fn is_in_sequence(&self) -> bool {
-        self.in_sequence
-    }
-
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
     /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
     #[inline(always)]

@@ -142,9 +142,7 @@ impl Chap {
     ) -> Result<Keys, Refused> {
         match &self.stage {
             Stage::Begun => {
-                let Some(offered) = find(keys, "CHAP_A") else {
-                    return Ok(Keys::new());
-                };
+                let Some(offered) = find(keys, "CHAP_A") else { return Ok(Keys::new()) };
                 self.challenge(offered, random)
             }
             Stage::Challenged { algorithm, id, challenge } => {

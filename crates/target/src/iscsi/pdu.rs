@@ -404,9 +404,7 @@ pub fn padded(bytes: usize) -> usize {
 
 /// Takes a unit from `input`, with at most `most` bytes of data.
 pub fn take(input: &mut BytesMut, digests: Digests, most: usize) -> Taken {
-    let Some(header) = input.first_chunk::<HEADER>().copied() else {
-        return Taken::More;
-    };
+    let Some(header) = input.first_chunk::<HEADER>().copied() else { return Taken::More };
     let lengths = view::<Basic>(&header).lengths;
     let ahs = usize::from(lengths.ahs_words) * 4;
     let data = lengths.data();

@@ -24,9 +24,7 @@ impl Tree {
             return;
         }
         let unit = self.flow[number].member as usize;
-        let Some(node) = self.units.get(unit).map(|unit| unit.node) else {
-            return;
-        };
+        let Some(node) = self.units.get(unit).map(|unit| unit.node) else { return };
         self.flow.messages.push((Message::Abort, node, number));
         self.settle();
     }
@@ -51,9 +49,7 @@ impl Tree {
 
     /// Puts another drive in the place of that one, at `now`; see [`DriveLayer::exchange`](super::DriveLayer::exchange).
     pub fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
-        let Some(node) = self.drive_node(unit) else {
-            return false;
-        };
+        let Some(node) = self.drive_node(unit) else { return false };
         let own = self.nodes[node].drive_mut();
         let is_done = own.map(|own| own.exchange(now, drive)).is_some();
         self.note(node as u32);

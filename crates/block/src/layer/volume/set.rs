@@ -58,10 +58,7 @@ impl Volume {
             request,
             at_once,
             most: at_once,
-            again_below: match shared {
-                true => at_once.saturating_sub(request) + 1,
-                false => at_once,
-            },
+            again_below: if shared { at_once.saturating_sub(request) + 1 } else { at_once },
             shared,
         };
         if let Some(least) = p.rebuild_rate_min {
@@ -144,10 +141,7 @@ impl Volume {
             return Err(SpecError::new("setting.member", member, need));
         };
         if m.gone != gone || m.returns.is_some() {
-            let need = match gone {
-                true => "a member that is gone",
-                false => "a member that is there",
-            };
+            let need = if gone { "a member that is gone" } else { "a member that is there" };
             return Err(SpecError::new("setting.member", member, need));
         }
         Ok(())
@@ -206,9 +200,7 @@ impl Volume {
     /// Cancels the return of a member that waits to come back. False if the member does not wait for that.
     fn cancel_return(&mut self, member: u32) -> bool {
         let state = self.state.members.get_mut(member as usize);
-        let Some(replaced) = state.and_then(|m| m.returns.take()) else {
-            return false;
-        };
+        let Some(replaced) = state.and_then(|m| m.returns.take()) else { return false };
         if replaced {
             let blocks = self.sizes[member as usize];
             self.state.set_stale(member, 0..blocks);

@@ -174,9 +174,7 @@ impl Zone {
         if self.unit_places < places {
             for slip in &self.slips {
                 let next = (slip / self.unit_places + 1) * self.unit_data;
-                let Some(r) = next.checked_sub(self.empty).filter(|r| *r > 0) else {
-                    continue;
-                };
+                let Some(r) = next.checked_sub(self.empty).filter(|r| *r > 0) else { continue };
                 if r < self.addresses && self.index_of(r - 1).0 >= self.index_of(r).0 {
                     return Err(SpecError::new(
                         "slips",
@@ -594,9 +592,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
     }
 
     fn grid(&self) -> Option<Grid> {
-        let [zone] = self.zones.as_slice() else {
-            return None;
-        };
+        let [zone] = self.zones.as_slice() else { return None };
         let whole = zone.plain && zone.empty == 0 && zone.slips.is_empty();
         let still = zone.skews.track == Turn::default() && zone.skews.cylinder == Turn::default();
         let same = zone.same.filter(|_| whole && still)?;
