@@ -391,7 +391,7 @@ impl Fault {
     /// Gives a request to the layer below.
     fn release(&mut self, slot: u32, flow: &mut Flow) {
         let passing = &mut self.passing[slot as usize];
-        let given = flow.open(flow[passing.request].request, slot);
+        let given = flow.open_as(slot, flow[passing.request].request, slot);
         passing.given = Some(given);
         flow.submit(flow[given].request.unit, given);
     }

@@ -11,7 +11,6 @@
 use super::{ErrorKind, LayerCompletion, Request, Statistics};
 use crate::timetable::Order;
 use headstack_units::Time;
-use slab::Slab;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::{Index, IndexMut, Range};
@@ -72,11 +71,17 @@ pub(super) enum Message {
     Abort,
 }
 
+/// No request.
+const CLOSED: u32 = u32::MAX;
+
 /// Requests that a node, or the host, has opened.
 #[derive(Default)]
 struct Opened {
-    /// By tag.
-    requests: Slab<u32>,
+    /// By tag; [`CLOSED`] where the tag is free.
+    requests: Vec<u32>,
+    /// Tags to be used again, unless the node gives its own.
+    free: Vec<u32>,
+    has_own_tags: bool,
     /// Those that it has to handle when their time comes: by time, then member, then tag, which are one number.
     kept: BinaryHeap<Reverse<u128>>,
 }
@@ -158,8 +163,26 @@ impl Flow {
     /// [`Request::id`].
     #[inline]
     pub fn open(&mut self, request: Request, above: u32) -> u32 {
+        let opened = &mut self.opened[self.here as usize];
+        let tag = opened.free.pop().unwrap_or(opened.requests.len() as u32);
+        self.enter(request, above, tag)
+    }
+
+    /// The same of a node that gives all its requests tags of its own.
+    #[inline]
+    pub fn open_as(&mut self, tag: u32, request: Request, above: u32) -> u32 {
+        self.opened[self.here as usize].has_own_tags = true;
+        self.enter(request, above, tag)
+    }
+
+    #[inline]
+    fn enter(&mut self, request: Request, above: u32, tag: u32) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| self.add());
-        let tag = self.opened[self.here as usize].requests.insert(number) as u32;
+        let requests = &mut self.opened[self.here as usize].requests;
+        if tag as usize >= requests.len() {
+            requests.resize(tag as usize + 1, CLOSED);
+        }
+        requests[tag as usize] = number;
         let entry = &mut self.entries[number as usize];
         entry.request = request;
         entry.request.id = u64::from(number);
@@ -179,13 +202,17 @@ impl Flow {
     #[inline]
     pub fn close(&mut self, request: u32) {
         let tag = self[request].tag;
-        self.opened[self.here as usize].requests.remove(tag as usize);
+        let opened = &mut self.opened[self.here as usize];
+        if !opened.has_own_tags {
+            opened.requests[tag as usize] = CLOSED;
+            opened.free.push(tag);
+        }
         self.free.push(request);
     }
 
-    /// The requests that this layer has opened.
+    /// The requests that this layer has opened, if it does not give them tags.
     pub fn opened(&self) -> impl Iterator<Item = u32> + '_ {
-        self.opened[self.here as usize].requests.iter().map(|(_, request)| *request)
+        self.opened[self.here as usize].requests.iter().copied().filter(|request| *request != CLOSED)
     }
 
     /// The request that this layer was given with a tag.

@@ -415,7 +415,7 @@ impl HostQueue {
                 submitter: ANYONE,
                 hint: group.run.hint,
             };
-            let request = flow.open(own, slot);
+            let request = flow.open_as(slot, own, slot);
             flow.submit(q as u32, request);
         }
     }

@@ -46,7 +46,7 @@ counts! { held; held_ns = "held" }
 
 /// A request that is held.
 struct Held {
-    request: u32,
+    given: u32,
     arrival: Time,
     blocks: u32,
 }
@@ -112,14 +112,13 @@ impl Throttle {
     fn release(&mut self, flow: &mut Flow) {
         let now = flow.now();
         while self.next_release() <= now {
-            let Some(Held { request, arrival, .. }) = self.held.pop_front() else { return };
+            let Some(Held { given, arrival, .. }) = self.held.pop_front() else { return };
             self.last = Some(now);
             if flow.counts_from(arrival) {
                 self.counts.held += u64::from(now > arrival);
                 self.counts.held_ns += u128::from(now.0 - arrival.0);
             }
-            let given = flow.open_for(request);
-            flow.submit(flow[request].request.unit, given);
+            flow.submit(flow[given].request.unit, given);
         }
     }
 }
@@ -134,7 +133,7 @@ impl Layer for Throttle {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        self.held.push_back(Held { request, arrival: flow.now(), blocks: flow[request].request.blocks });
+        self.held.push_back(Held { given: flow.open_for(request), arrival: flow.now(), blocks: flow[request].request.blocks });
         self.release(flow);
     }
 

@@ -185,6 +185,9 @@ pub struct Tree {
     firsts: Vec<u64>,
     /// Size of every unit, if all have the same.
     equal: Option<NonZeroU64>,
+    /// Whether requests of the host have its numbers as tags: parts of one request, which have one number, go to different
+    /// roots, which are no drives.
+    gives_tags: bool,
     /// Number of requests under way.
     under_way: usize,
 }
@@ -233,6 +236,8 @@ impl Tree {
         let equal = units.first().and_then(|u| NonZeroU64::new(u.blocks));
         let order = Order::new(built.nodes.iter().map(|n| n.drive().is_some()));
         let mut tree = Tree {
+            gives_tags: units.windows(2).all(|pair| pair[0].node != pair[1].node)
+                && units.iter().all(|unit| built.nodes[unit.node as usize].drive().is_none()),
             equal: equal.filter(|size| units.iter().all(|u| u.blocks == size.get())),
             units,
             firsts,
@@ -487,7 +492,12 @@ impl Tree {
     /// [`Tree::abort`].
     #[inline]
     pub fn submit_to(&mut self, now: Time, request: Request) -> u32 {
-        let number = self.flow.of_host().open(request, u32::MAX);
+        let flow = self.flow.of_host();
+        let number = if self.gives_tags {
+            flow.open_as(request.id as u32, request, u32::MAX)
+        } else {
+            flow.open(request, u32::MAX)
+        };
         self.flow.now = now;
         self.under_way += 1;
         self.flow[number].request.id = request.id;
