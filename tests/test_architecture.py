@@ -153,7 +153,7 @@ def owner_of(header: str) -> str:
 
 
 def functions(path: Path) -> dict[str, str]:
-    """The text of every function of a type in a Rust source, by `Type::function`; without comments."""
+    """The text of each function of a type in a Rust source, without comments, by `Type::function`."""
     found: dict[str, str] = {}
     owner = name = None
     for line in path.read_text().splitlines():
@@ -181,7 +181,8 @@ def test_the_walk_of_a_request_is_that_of_the_code() -> None:
             _, calling, where, _ = rows[int(caller) - 1]
             call = re.compile(rf"\b{function.split('::')[1]}(::<[^(]*>)?\(")
             assert int(caller) < int(number)
-            assert call.search(code[where][calling].split("{", 1)[1]), f"{calling} calls no {function}"
+            body = code[where][calling].split("{", 1)[1]
+            assert call.search(body), f"{calling} calls no {function}"
 
 
 LONGEST = 60
@@ -190,7 +191,7 @@ EXCUSED = {
     "one loop, which the compiler makes vector instructions of": "bounds.rs:score_rows",
     "a list of fields, one after another": "result.rs:summarise",
     "a macro's text": "lib.rs:parts_of lib.rs:tables_of",
-    "the loop of a run, in which all is kept in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
+    "the loop of a run, with all in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
     "what a command says of its options, one after another": (
         "calibrate.py:command cap_sim.py:command run.py:command"
     ),
@@ -233,7 +234,8 @@ def test_no_function_is_longer_than_a_screen() -> None:
         lengths = rust_lengths if path.suffix == ".rs" else python_lengths
         for name, lines in lengths(path.read_text("utf-8")):
             if lines > LONGEST and f"{path.name}:{name}" not in excused:
-                long.append(f"{path.relative_to(ROOT)}: {name}: got {lines} lines, need <= {LONGEST}")
+                where = path.relative_to(ROOT)
+                long.append(f"{where}: {name}: got {lines} lines, need <= {LONGEST}")
     assert not long, "\n".join(long)
 
 
