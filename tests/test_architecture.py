@@ -153,7 +153,7 @@ def owner_of(header: str) -> str:
 
 
 def functions(path: Path) -> dict[str, str]:
-    """The text of each function of a type in a Rust source, without comments, by `Type::function`."""
+    """The text of each function of a type in a Rust source, without comments, by its name."""
     found: dict[str, str] = {}
     owner = name = None
     for line in path.read_text().splitlines():
@@ -191,7 +191,7 @@ EXCUSED = {
     "one loop, which the compiler makes vector instructions of": "bounds.rs:score_rows",
     "a list of fields, one after another": "result.rs:summarise",
     "a macro's text": "lib.rs:parts_of lib.rs:tables_of",
-    "the loop of a run, with all in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
+    "the loop of a run, in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
     "what a command says of its options, one after another": (
         "calibrate.py:command cap_sim.py:command run.py:command"
     ),
