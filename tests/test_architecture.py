@@ -1,5 +1,6 @@
 """The structure of the repository: imports, lengths of files, lists of plug-ins."""
 
+import ast
 import json
 import re
 import shutil
@@ -141,6 +142,7 @@ def test_nothing_names_a_developers_machine() -> None:
 GENERIC = re.compile(r"<[^<>]*>")
 FUNCTION = re.compile(r"^ {4}(?:pub(?:\([^)]*\))?\s+)?fn\s+(\w+)")
 WALK = "### The walk of one request"
+ROW = re.compile(r"^\| (\d+) \| `(\w+::\w+)` \| `([\w/.]+)` \| (\d*) \|", re.MULTILINE)
 
 
 def owner_of(header: str) -> str:
@@ -150,30 +152,91 @@ def owner_of(header: str) -> str:
     return str(re.findall(r"\w+", header.split(" for ")[-1].split("{")[0])[-1])
 
 
-def functions() -> set[str]:
-    """Every function of a type in the Rust sources, as `Type::function`."""
-    found = set()
-    for path in ROOT.glob("crates/*/src/**/*.rs"):
-        owner = None
-        for line in path.read_text().splitlines():
-            if line.startswith("impl"):
-                owner = owner_of(line)
-            elif line.startswith("}"):
-                owner = None
-            elif (function := FUNCTION.match(line)) and owner:
-                found.add(f"{owner}::{function[1]}")
+def functions(path: Path) -> dict[str, str]:
+    """The text of each function of a type in a Rust source, without comments, by its name."""
+    found: dict[str, str] = {}
+    owner = name = None
+    for line in path.read_text().splitlines():
+        if line.startswith("impl"):
+            owner = owner_of(line)
+        elif (function := FUNCTION.match(line)) and owner:
+            name = f"{owner}::{function[1]}"
+        if name:
+            found[name] = found.get(name, "") + COMMENT.sub("", line) + "\n"
+        if line == "    }":
+            name = None
     return found
 
 
-def test_the_walk_of_a_request_names_functions_that_there_are() -> None:
+def test_the_walk_of_a_request_is_that_of_the_code() -> None:
     text = (ROOT / "docs" / "design" / "architecture.md").read_text()
-    walk = text.split(WALK)[1].split("\n### ")[0]
-    numbers = [int(number) for number in re.findall(r"[( ](\d+)\)", walk)]
-    assert numbers == list(range(1, len(numbers) + 1)), "the numbers of the walk are not in order"
-    assert 10 <= len(numbers) <= 20, f"the walk: got {len(numbers)} functions, need at most 20"
-    named = set(re.findall(r"`(\w+::\w+)`", walk))
-    assert len(named) >= len(numbers)
-    assert not named - functions()
+    rows = ROW.findall(text.split(WALK)[1].split("\n### ")[0])
+    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
+    code = {file: functions(ROOT / "crates" / file) for _, _, file, _ in rows}
+    assert 40 <= len(rows) <= 50, f"the walk: got {len(rows)} functions, need at most 50"
+    assert len(code) <= 16, f"the walk: got {len(code)} files, need at most 16"
+    for number, function, file, caller in rows:
+        assert function in code[file], f"{number}: got {function}, need a function of {file}"
+        if caller:
+            _, calling, where, _ = rows[int(caller) - 1]
+            call = re.compile(rf"\b{function.split('::')[1]}(::<[^(]*>)?\(")
+            assert int(caller) < int(number)
+            body = code[where][calling].split("{", 1)[1]
+            assert call.search(body), f"{calling} calls no {function}"
+
+
+LONGEST = 60
+# Functions of more lines, and why.
+EXCUSED = {
+    "one loop, which the compiler makes vector instructions of": "bounds.rs:score_rows",
+    "a list of fields, one after another": "result.rs:summarise",
+    "a macro's text": "lib.rs:parts_of lib.rs:tables_of",
+    "the loop of a run, in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
+    "what a command says of its options, one after another": (
+        "calibrate.py:command cap_sim.py:command run.py:command"
+    ),
+    "a figure or a file, line by line": (
+        "depopulation.py:ways shingled.py:main series.py:_strips drive_file.py:geometry_table"
+    ),
+    "its steps, each a line or two with what is said of it": "__init__.py:probe",
+}
+RUST = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn (\w+)")
+
+
+def rust_lengths(text: str) -> list[tuple[str, int]]:
+    """Name and number of lines of each function, from its first line to its closing brace."""
+    lines = text.splitlines()
+    found = []
+    for first, line in enumerate(lines):
+        if function := RUST.match(line):
+            header = next(n for n in range(first, len(lines)) if lines[n].endswith(("{", ";", "}")))
+            if lines[header].endswith("{"):
+                last = lines.index(f"{function[1]}}}", header)
+                found.append((function[2], last - first + 1))
+    return found
+
+
+def python_lengths(text: str) -> list[tuple[str, int]]:
+    """The same of Python, from the first statement after the description."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+            found.append((node.name, (node.end_lineno or 0) - body[0].lineno + 1))
+    return found
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    sources = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/headstack/**/*.py")]
+    excused = {name for names in EXCUSED.values() for name in names.split()}
+    long = []
+    for path in sources:
+        lengths = rust_lengths if path.suffix == ".rs" else python_lengths
+        for name, lines in lengths(path.read_text("utf-8")):
+            if lines > LONGEST and f"{path.name}:{name}" not in excused:
+                where = path.relative_to(ROOT)
+                long.append(f"{where}: {name}: got {lines} lines, need <= {LONGEST}")
+    assert not long, "\n".join(long)
 
 
 USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+((?:crate|super|self)\b[^;]*);", re.MULTILINE)

@@ -63,9 +63,7 @@ impl Order {
     /// Looks whether somebody else has changed a setting, when it is time.
     fn read_back(&mut self, drive: usize, now: Time, actuator: &mut dyn Actuator) {
         let in_force = self.given.filter(|_| self.state == State::InForce);
-        let Some(command) = in_force.filter(|_| now >= self.next_read) else {
-            return;
-        };
+        let Some(command) = in_force.filter(|_| now >= self.next_read) else { return };
         match actuator.read(drive, &command) {
             Held::Unknown => {}
             Held::Same => self.next_read = now + READ_EVERY,
@@ -124,10 +122,7 @@ impl Controller {
         let sample = sensor.read(now);
         let status = self.policy.step(&Input { now, cap, sample }, &mut self.commands);
         for (i, device) in self.devices.iter().enumerate() {
-            let wanted = match self.is_resting {
-                true => device.open,
-                false => device.clamp(self.commands[i]),
-            };
+            let wanted = if self.is_resting { device.open } else { device.clamp(self.commands[i]) };
             self.orders[i].read_back(i, now, actuator);
             give(&mut self.orders[i], i, wanted, now, actuator);
         }

@@ -175,9 +175,7 @@ pub(crate) fn read_all(
 /// # Errors
 /// Wrong entries, points that a device does not accept, an empty map, or a drive with several arms and no map.
 fn read(key: &str, value: Option<&Value>, devices: &[Device], extract: Extract) -> Result<Vec<Point>, SpecError> {
-    let Some(value) = value else {
-        return built_in(devices, extract);
-    };
+    let Some(value) = value else { return built_in(devices, extract) };
     let entries = match value {
         Value::Array(entries) if (1..=MOST).contains(&entries.len()) => entries,
         Value::Array(entries) => {
@@ -243,9 +241,7 @@ fn point(entry: &Value, devices: &[Device]) -> Result<Point, SpecError> {
 
 /// A point with an expiry of reads is only for drives that have this setting.
 fn check_read_expire(point: &Point, device: &Device) -> Result<(), SpecError> {
-    let Some(expire) = point.read_expire else {
-        return Ok(());
-    };
+    let Some(expire) = point.read_expire else { return Ok(()) };
     let need = match device.most_read_expire {
         Some(most) if (Span(0)..=most).contains(&expire) => return Ok(()),
         Some(most) => format!("0 s to {most}"),

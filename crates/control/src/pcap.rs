@@ -136,6 +136,7 @@ impl Gains {
 
 /// The controller of one drive: its queue sizes and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
 pub struct Pcap {
     /// The current sizes.
     pub queues: Queues,
@@ -147,11 +148,9 @@ pub struct Pcap {
     pub agile: Queues,
     /// The longest useful queues, beyond which power hardly falls. In throughput mode the queues jump here.
     pub most: Queues,
-    /// The mode.
     pub mode: Mode,
     /// How queues return to the upper bounds, in throughput mode.
     pub snap_back: SnapBack,
-    /// The gains.
     pub gains: Gains,
 }
 
@@ -264,10 +263,7 @@ impl Pcap {
             return self.queues.within(self.least, agile);
         }
         if host < agile.host {
-            let host = match both {
-                true => host.saturating_add(step.host).min(agile.host),
-                false => self.grown_host(step),
-            };
+            let host = if both { host.saturating_add(step.host).min(agile.host) } else { self.grown_host(step) };
             return Queues { host, drive };
         }
         let drive = match drive > agile.drive && self.snap_back != SnapBack::Never {

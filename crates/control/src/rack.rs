@@ -146,9 +146,7 @@ pub fn next(cap: Watts, split: Split, headroom: Watts, members: &[Member]) -> Ve
     };
     let claims: Vec<Claim> = members.iter().map(claim).collect();
     let mut shares = divide(cap, split, &claims);
-    let Some(before) = members.iter().map(|m| m.share).collect::<Option<Vec<_>>>() else {
-        return shares;
-    };
+    let Some(before) = members.iter().map(|m| m.share).collect::<Option<Vec<_>>>() else { return shares };
     wait_for_others(cap, members, &before, &mut shares);
     let mut pairs = before.iter().zip(&shares);
     let is_near = pairs.all(|(old, new)| (old.0 - new.0).abs() < 0.5 * headroom.0);

@@ -31,10 +31,7 @@ impl Policy for Single {
         }
         let is_open = turn == Turn::Lost && self.guard.settings().on_loss == OnLoss::Open;
         if let Some(command) = commands.first_mut() {
-            *command = match is_open {
-                true => self.open,
-                false => self.pcap.queues.command(&self.open),
-            };
+            *command = if is_open { self.open } else { self.pcap.queues.command(&self.open) };
         }
         self.guard.status(&turn)
     }

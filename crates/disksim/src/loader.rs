@@ -40,9 +40,7 @@ pub struct FileLoader {
 impl FileLoader {
     /// Refuses a file that may not be read; links are resolved first.
     fn check(&self, path: &Path, from: Option<&Path>) -> Result<(), String> {
-        let (Some(from), Sources::Inside) = (from, self.sources) else {
-            return Ok(());
-        };
+        let (Some(from), Sources::Inside) = (from, self.sources) else { return Ok(()) };
         // A name without a folder means the current one.
         let folder = from.parent().filter(|f| *f != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));

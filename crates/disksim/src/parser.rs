@@ -178,9 +178,7 @@ impl Parser {
             let items = self.deeper(Self::items)?;
             return Ok(Value { kind: ValueKind::List(items), at });
         }
-        let Some(Token::Word { text, number }) = self.peek(0).cloned() else {
-            return self.fail("a value");
-        };
+        let Some(Token::Word { text, number }) = self.peek(0).cloned() else { return self.fail("a value") };
         let kind = if self.is_punct(1, '{') {
             self.next += 2;
             ValueKind::Block(self.block(text, None, at.clone())?)

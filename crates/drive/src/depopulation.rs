@@ -174,12 +174,8 @@ fn remove_from(made: &mut Value, before: &Value, head: usize) {
 
 /// Removes the faults of a head that is gone; heads after it have lower numbers now.
 fn drop_faults(made: &mut Value, head: usize) {
-    let Some(parts) = made.get_mut("parallelism").and_then(Value::as_object_mut) else {
-        return;
-    };
-    let Some(Value::Array(mut faults)) = parts.shift_remove("faults") else {
-        return;
-    };
+    let Some(parts) = made.get_mut("parallelism").and_then(Value::as_object_mut) else { return };
+    let Some(Value::Array(mut faults)) = parts.shift_remove("faults") else { return };
     let surface = |fault: &Value| fault["surface"].as_u64();
     faults.retain(|fault| surface(fault) != Some(head as u64));
     for fault in &mut faults {

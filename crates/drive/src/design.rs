@@ -62,18 +62,13 @@ type Speeds = Arc<Mutex<Vec<(u64, Weak<DriveDesign>)>>>;
 pub(crate) struct Addresses {
     /// Size of one unit, units per stack, number of stacks.
     unit: u64,
-    shares: u64,
+    pub shares: u64,
     stacks: u64,
     /// Size of the pieces that go to the stacks in turn.
     stripe: u64,
 }
 
 impl Addresses {
-    /// Units of each stack.
-    pub fn units_per_stack(&self) -> usize {
-        self.shares as usize
-    }
-
     pub fn capacity(&self) -> u64 {
         self.unit * self.shares * self.stacks
     }
@@ -313,9 +308,7 @@ impl DriveDesign {
 
     /// The description of the drive.
     pub fn spec(&self) -> &DriveSpec {
-        let Some(density) = &self.density else {
-            return &self.common.spec;
-        };
+        let Some(density) = &self.density else { return &self.common.spec };
         self.spec.get_or_init(|| {
             let mut spec = self.common.spec.clone();
             let own = &mut spec.geometry.layout_parameters;

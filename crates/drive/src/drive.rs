@@ -186,7 +186,7 @@ impl Drive {
 
     /// Whether [`Drive::serve_at_once`] serves usual commands, as long as the drive is not changed.
     pub fn serves_in_sequence(&self) -> bool {
-        self.direct && self.units[0].is_in_sequence()
+        self.direct && self.units[0].in_sequence
     }
 
     /// Serves a command that arrives at `now`, to which the drive must have been advanced, and returns its completion, as

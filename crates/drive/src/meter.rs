@@ -96,12 +96,10 @@ impl DriveEnergy {
 
 /// The part of the active states that is background work. The rest is work for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[allow(missing_docs)]
 pub struct BackgroundEnergy {
-    /// Read-ahead.
     pub read_ahead: WorkEnergy,
-    /// Destaging.
     pub destage: WorkEnergy,
-    /// The media scan.
     pub media_scan: WorkEnergy,
     /// Idle assemblies that follow another one.
     pub follow: WorkEnergy,
@@ -230,9 +228,7 @@ impl Meter {
     /// series samples every drive, so this is quick. `None` if the drive has changed its speed.
     #[inline]
     pub fn joules(&self, until: u64, active: &ActiveTime, low: Option<&ConditionTime>) -> Option<ByMode> {
-        let [epoch] = &self.epochs[..] else {
-            return None;
-        };
+        let [epoch] = &self.epochs[..] else { return None };
         let sum = active.since(&epoch.active_time);
         let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
         let low = epoch.low_power(low);

@@ -45,11 +45,6 @@ impl Dash {
     fn need() -> String {
         format!("\"D<stacks>A<arms>S<surfaces>H<heads>\" with numbers from 1 to {}, e.g. \"D1A2S1H1\"", Dash::MOST)
     }
-
-    /// Number of transfer paths: the product of the four degrees.
-    pub fn transfer_paths(self) -> u32 {
-        self.stacks * self.arms * self.surfaces * self.heads
-    }
 }
 
 impl Default for Dash {
@@ -92,9 +87,7 @@ impl Parameter for Dash {
         Kind::Form { need: "the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>", example: "D1A2S1H1" }
     }
     fn read(value: &Value) -> Result<Dash, SpecError> {
-        let Value::String(text) = value else {
-            return Err(wrong_kind(value, Dash::need()));
-        };
+        let Value::String(text) = value else { return Err(wrong_kind(value, Dash::need())) };
         let wrong = |e: SpecError| SpecError { key: String::new(), ..e };
         text.parse().map_err(wrong)
     }

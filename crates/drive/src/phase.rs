@@ -77,6 +77,7 @@ pub struct Track {
 
 /// One phase of one assembly. Phases of an assembly follow each other without gap or overlap.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
 pub struct Phase {
     /// What is done.
     pub kind: PhaseKind,
@@ -84,9 +85,7 @@ pub struct Phase {
     pub work: Option<Work>,
     /// Arm assembly of the drive, counted from 0 through all stacks.
     pub assembly: u32,
-    /// Start.
     pub from: Time,
-    /// End.
     pub to: Time,
     /// Seek distance in cylinders, or the layout's radial steps; zero for other kinds.
     pub distance: u32,

@@ -51,20 +51,15 @@ const MANY: u64 = 1024;
 
 /// Statistics in seconds; not-a-number (`null` in JSON) without values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Median.
     pub p50: f64,
-    /// 90th percentile.
     pub p90: f64,
-    /// 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
     pub p99: f64,
-    /// 99.9th percentile.
     pub p999: f64,
-    /// 99.99th percentile.
     pub p9999: f64,
     /// Largest value.
     pub max: f64,

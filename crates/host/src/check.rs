@@ -20,10 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Lines for people, and how many of them say that something cannot be used.
 #[derive(Debug, Default)]
+#[allow(missing_docs)]
 pub struct Said {
-    /// The lines.
     pub text: String,
-    /// Number of problems.
     pub problems: usize,
 }
 

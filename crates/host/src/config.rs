@@ -553,14 +553,10 @@ fn spread(parameters: &mut Params, split: &[Part]) {
     tiers.dedup();
     let of_tier = |tier: u32| split.iter().filter(move |s| s.tier == tier);
     for (key, is_divided) in [("weights", false), ("tier_caps_w", true)] {
-        let Some(Value::Array(values)) = parameters.get(key) else {
-            continue;
-        };
+        let Some(Value::Array(values)) = parameters.get(key) else { continue };
         let values: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
         // A list of another length is an error of the policy.
-        let Some(values) = values.filter(|v| v.len() == tiers.len()) else {
-            continue;
-        };
+        let Some(values) = values.filter(|v| v.len() == tiers.len()) else { continue };
         let part = |s: &Part| {
             let whole = tiers.iter().position(|t| *t == s.tier).map_or(0.0, |i| values[i]);
             let drives: usize = of_tier(s.tier).map(|s| s.size).sum();

@@ -33,6 +33,7 @@ use tracing::{error, info, warn};
 
 /// Why the daemon cannot start, or had to end.
 #[derive(Debug, Error)]
+#[allow(missing_docs)]
 pub enum HostError {
     /// The configuration is wrong.
     #[error(transparent)]
@@ -42,14 +43,7 @@ pub enum HostError {
     Argument(String),
     /// A file cannot be used.
     #[error("{what}: {}: {why}", path.display())]
-    File {
-        /// What it is for.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: io::Error,
-    },
+    File { what: &'static str, path: PathBuf, why: io::Error },
     /// Drives or meters cannot be used, or were not restored.
     #[error("{0}")]
     Failed(String),
@@ -351,9 +345,7 @@ impl Daemon {
 
     /// Goes on from the state of an earlier run: its caps, and its policies where they stood.
     fn resume(&mut self, now: Time) {
-        let Some(state) = &mut self.state else {
-            return;
-        };
+        let Some(state) = &mut self.state else { return };
         for one in capped(&mut self.parts, &mut self.racks) {
             let kept = state.cap(one.name(), one.configured());
             if let Some(Err(e)) = kept.map(|cap| one.set_cap(cap)) {
@@ -367,9 +359,7 @@ impl Daemon {
 
     /// Keeps caps and where policies stand, when it is time.
     fn keep_state(&mut self, now: Time, is_last: bool) {
-        let Some(state) = &mut self.state else {
-            return;
-        };
+        let Some(state) = &mut self.state else { return };
         let groups: Vec<&Group> = self.parts.iter().map(|p| &p.group).collect();
         let cap = |configured, cap| Cap { configured, cap };
         let of_groups = groups.iter().map(|g| (g.config.name.as_str(), cap(g.config.cap, g.cap)));
@@ -383,9 +373,7 @@ impl Daemon {
         let end = std::time::Instant::now() + every;
         loop {
             let left = end.saturating_duration_since(std::time::Instant::now());
-            let Some((request, reply)) = self.socket.request(left) else {
-                return;
-            };
+            let Some((request, reply)) = self.socket.request(left) else { return };
             let answer = match request {
                 Request::Status => {
                     let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -564,12 +552,8 @@ impl Part {
         }
         let (mut n, mut total_s, mut per_s) = (0, 0.0, 0.0);
         for pair in self.pairs.each() {
-            let (Some(before), Some(after)) = pair else {
-                continue;
-            };
-            let Some((old, new, span)) = after.since(&before) else {
-                continue;
-            };
+            let (Some(before), Some(after)) = pair else { continue };
+            let Some((old, new, span)) = after.since(&before) else { continue };
             if let Some((requests, mean_s)) = new.since(&old) {
                 n += requests;
                 total_s += mean_s * requests as f64;

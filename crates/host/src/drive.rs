@@ -203,10 +203,7 @@ impl Drive {
             // It was told something else meanwhile.
             return;
         }
-        self.held = match changed.is_empty() {
-            true => Held::Same,
-            false => Held::Other,
-        };
+        self.held = if changed.is_empty() { Held::Same } else { Held::Other };
         self.conflicts += changed.len() as u64;
         for (knob, is) in &changed {
             let (drive, setting) = (&self.name, knob.name());

@@ -119,9 +119,7 @@ impl Group {
 
     /// The last command of each drive that is there, and whether it is in force on a device that works.
     pub fn commands(&self) -> Vec<(usize, Option<Command>, bool)> {
-        let Some(controller) = &self.controller else {
-            return Vec::new();
-        };
+        let Some(controller) = &self.controller else { return Vec::new() };
         let both = controller.given().zip(controller.in_force());
         let places = self.active.iter().zip(both);
         let works = |i: usize| self.slots[i].drive.as_ref().is_some_and(|d| d.trouble().is_none());
@@ -169,9 +167,7 @@ impl Group {
     /// The policy cannot be built for the drives that are there.
     pub fn look(&mut self, now: Time, originals: &mut Originals) -> Result<bool, SpecError> {
         for slot in &mut self.slots {
-            let Some(drive) = &mut slot.drive else {
-                continue;
-            };
+            let Some(drive) = &mut slot.drive else { continue };
             drive.look();
             if drive.is_present() {
                 continue;
@@ -411,9 +407,7 @@ impl Group {
         for slot in &mut self.slots {
             slot.collect_last(originals);
         }
-        let Some(controller) = &mut self.controller else {
-            return true;
-        };
+        let Some(controller) = &mut self.controller else { return true };
         if !std::mem::replace(&mut self.is_released, true) {
             // What is in force by the last look may have been changed since.
             (0..self.active.len()).for_each(|place| controller.forget(place));
@@ -423,9 +417,7 @@ impl Group {
         let mut is_done = true;
         for (place, is) in self.active.iter().zip(controller.in_force()) {
             let drive = self.slots[*place].drive.as_ref();
-            let Some(drive) = drive.filter(|d| originals.of(&d.name).is_some()) else {
-                continue;
-            };
+            let Some(drive) = drive.filter(|d| originals.of(&d.name).is_some()) else { continue };
             if is != Some(drive.device.open) {
                 is_done = false;
             } else if let Err(e) = originals.forget(&drive.name) {
@@ -439,9 +431,7 @@ impl Group {
 impl Slot {
     /// Looks what became of commands, and forgets a drive that is gone or that somebody else has.
     fn collect_last(&mut self, originals: &mut Originals) {
-        let Some(drive) = &mut self.drive else {
-            return;
-        };
+        let Some(drive) = &mut self.drive else { return };
         drive.collect();
         let is_gone = !drive.is_present();
         if drive.is_yielded {

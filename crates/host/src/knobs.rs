@@ -153,9 +153,7 @@ fn read(file: &Path) -> io::Result<Option<String>> {
 
 impl Knobs for Files {
     fn read(&self, knob: Knob) -> io::Result<Option<String>> {
-        let Some(file) = self.file(knob) else {
-            return Ok(None);
-        };
+        let Some(file) = self.file(knob) else { return Ok(None) };
         let text = read(&file)?;
         if knob != Knob::IoMax {
             return Ok(text);

@@ -66,9 +66,7 @@ impl Learned {
             Ok(models) => models,
             Err(e) => return self.refuse(&e.to_string()),
         };
-        let Some(kept) = models.get(model) else {
-            return;
-        };
+        let Some(kept) = models.get(model) else { return };
         let Some(kept_at) = kept["kept_at"].as_u64() else {
             return self.refuse(&format!("{model}: kept_at: got {}, need seconds since 1970", kept["kept_at"]));
         };
@@ -85,9 +83,7 @@ impl Learned {
     pub fn keep(&mut self, place: usize, model: &str, controller: &Controller) {
         let learned = controller.memory(place);
         let is_empty = |l: &Value| l["settings"].as_array().is_some_and(Vec::is_empty);
-        let Some(learned) = learned.filter(|l| self.is_usable && !is_empty(l)) else {
-            return;
-        };
+        let Some(learned) = learned.filter(|l| self.is_usable && !is_empty(l)) else { return };
         let mut models = match self.read() {
             Ok(models) => models,
             Err(e) => return self.refuse(&e.to_string()),

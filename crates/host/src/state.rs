@@ -132,9 +132,7 @@ impl StateFile {
     /// A group goes on from where it was.
     pub fn resume(&mut self, group: &mut Group, now: Time) {
         let name = group.config.name.clone();
-        let Some(kept) = self.content["groups"].get(&name) else {
-            return;
-        };
+        let Some(kept) = self.content["groups"].get(&name) else { return };
         let is_same = kept["policy"] == group.config.policy.as_str()
             && kept["drives"] == json!(group.names())
             && self.age <= MOST_AGE;

@@ -141,9 +141,7 @@ pub fn write(knobs: &dyn Knobs, values: &Values) -> Outcome {
 pub fn write_each(knobs: &dyn Knobs, values: &Values) -> (usize, Vec<(Knob, Failure)>) {
     let (mut written, mut failures) = (0, Vec::new());
     for knob in Knob::ALL {
-        let Some(value) = values.get(&knob) else {
-            continue;
-        };
+        let Some(value) = values.get(&knob) else { continue };
         match set(knobs, knob, value) {
             Ok(n) => written += n,
             Err(failure) => failures.push((knob, failure)),

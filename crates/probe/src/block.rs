@@ -68,19 +68,14 @@ pub(crate) fn open(path: &Path, writes: bool) -> Result<Real<Reads>, ProbeError>
         }
         None => described,
     };
-    let described = match described.fua {
-        true => described,
-        false => warned(described, &folder),
-    };
+    let described = if described.fua { described } else { warned(described, &folder) };
     let link = Reads::new(reader, path, described.block_bytes);
     Ok(Real::new(link, described))
 }
 
 /// What a disk says of itself, with what `/sys` says of the device. It says nothing more if a read with FUA fails.
 fn described_by(device: Described, disk: &mut Generic) -> Described {
-    let Ok(said) = scsi::describe(disk, Kind::Block) else {
-        return device;
-    };
+    let Ok(said) = scsi::describe(disk, Kind::Block) else { return device };
     let first = said.fua
         && disk.ask(&scsi::access16(false, 0, 1, true), &[], said.block_bytes as usize).is_ok_and(|r| r.0 == 0);
     if !first || said.blocks != device.blocks || said.block_bytes != device.block_bytes {
@@ -379,13 +374,8 @@ impl Link for Reads {
     }
 
     fn take(&mut self) -> Result<Option<(usize, Status)>, ProbeError> {
-        let ended = match self.at_once {
-            true => self.ended.take(),
-            false => self.done.1.try_recv().ok(),
-        };
-        let Some((i, status)) = ended else {
-            return Ok(None);
-        };
+        let ended = if self.at_once { self.ended.take() } else { self.done.1.try_recv().ok() };
+        let Some((i, status)) = ended else { return Ok(None) };
         self.in_flight -= usize::from(!self.at_once);
         let status =
             status.map_err(|e| lost(std::io::Error::from(e).to_string().to_lowercase(), "a drive that is there"))?;

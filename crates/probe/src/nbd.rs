@@ -235,10 +235,7 @@ impl Replies {
             }
             // With structured replies, too, what has no data may be answered by a simple one.
             let is_simple = self.wire.input.starts_with(&SIMPLE_REPLY_MAGIC.to_be_bytes());
-            let is_parsed = match self.is_structured && !is_simple {
-                true => self.chunk()?,
-                false => self.simple()?,
-            };
+            let is_parsed = if self.is_structured && !is_simple { self.chunk()? } else { self.simple()? };
             if !is_parsed {
                 return Ok(None);
             }
@@ -251,9 +248,7 @@ impl Replies {
 
     /// A simple reply. False if more must arrive.
     fn simple(&mut self) -> Result<bool, ProbeError> {
-        let Some(mut head) = self.wire.input.first_chunk::<16>().map(|h| &h[..]) else {
-            return Ok(false);
-        };
+        let Some(mut head) = self.wire.input.first_chunk::<16>().map(|h| &h[..]) else { return Ok(false) };
         let (magic, error, cookie) = (head.get_u32(), head.get_u32(), head.get_u64());
         if magic != SIMPLE_REPLY_MAGIC {
             return Err(lost("a damaged reply", SERVER));
@@ -273,9 +268,7 @@ impl Replies {
 
     /// A chunk of a structured reply. False if more must arrive.
     fn chunk(&mut self) -> Result<bool, ProbeError> {
-        let Some(mut head) = self.wire.input.first_chunk::<20>().map(|h| &h[..]) else {
-            return Ok(false);
-        };
+        let Some(mut head) = self.wire.input.first_chunk::<20>().map(|h| &h[..]) else { return Ok(false) };
         let (magic, flags, kind) = (head.get_u32(), head.get_u16(), head.get_u16());
         let (cookie, length) = (head.get_u64(), head.get_u32());
         if magic != CHUNK_MAGIC {
@@ -292,9 +285,7 @@ impl Replies {
         if length < used {
             return Err(lost(format!("a chunk of type {kind} with {length} bytes"), SERVER));
         }
-        let Some(payload) = self.wire.input.get(20..20 + used as usize) else {
-            return Ok(false);
-        };
+        let Some(payload) = self.wire.input.get(20..20 + used as usize) else { return Ok(false) };
         let mut payload = payload;
         let fits = match kind {
             chunk::OFFSET_DATA => {

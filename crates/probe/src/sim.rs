@@ -118,10 +118,7 @@ impl Sim {
         let drive = design.drive(&options)?;
         let turn_ns = drive.mechanics().rotation.period_ns();
         let late_ns = sim.lateness_s.map_or(USUAL_NS, |s| s * 1e9);
-        let others = match sim.beside > 0.0 {
-            true => Some(others(design, &options, sim)?),
-            false => None,
-        };
+        let others = if sim.beside > 0.0 { Some(others(design, &options, sim)?) } else { None };
         Ok(Sim {
             described: described(spec, &drive, sim.seed),
             truth: text_of(spec)?,

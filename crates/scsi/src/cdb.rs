@@ -233,11 +233,8 @@ pub struct StartStop {
 /// What all commands that name blocks have, whatever the length of their descriptor block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// First block.
     pub lba: u64,
-    /// Number of blocks.
     pub blocks: u32,
-    /// The byte of flags.
     pub flags: u8,
     /// The duration limit's index.
     pub limit: u8,

@@ -64,9 +64,4 @@ impl Disk {
     pub fn has(&self, condition: Condition) -> bool {
         self.conditions.iter().any(|(c, _)| *c == condition)
     }
-
-    /// The exponent of the number of logical blocks in a physical sector.
-    pub fn sector_exponent(&self) -> u8 {
-        self.sector_blocks.trailing_zeros() as u8
-    }
 }

@@ -179,10 +179,7 @@ impl LimitPage {
         for (i, descriptor) in self.descriptors.iter().enumerate() {
             let at = 8 + i * size_of::<Descriptor>();
             let limit = descriptor.limit().map_err(|byte| at + byte)?;
-            let list = match writes {
-                false => &mut limits.reads,
-                true => &mut limits.writes,
-            };
+            let list = if writes { &mut limits.writes } else { &mut limits.reads };
             match list.get_mut(i) {
                 Some(place) => *place = limit,
                 None => list.push(limit),

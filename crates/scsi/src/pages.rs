@@ -319,14 +319,10 @@ impl Pages {
     /// # Errors
     /// The byte of a page with a value that is not allowed.
     fn limits_or_byte(&self) -> Result<Option<LimitsSpec>, usize> {
-        let Some(last) = self.known.last() else {
-            return Ok(None);
-        };
+        let Some(last) = self.known.last() else { return Ok(None) };
         let mut limits = last.clone();
         for (number, writes) in [(limits::T2A, false), (limits::T2B, true)] {
-            let Some(page) = self.get(limits::CODE, number) else {
-                continue;
-            };
+            let Some(page) = self.get(limits::CODE, number) else { continue };
             // A page that was not changed stands for its limits, also where the page has them rounded.
             let is_of = |l: &&LimitsSpec| LimitPage::of(l, writes).as_bytes() == page.current;
             match (self.known.iter().rev().find(is_of), writes) {
@@ -387,9 +383,7 @@ impl Pages {
 
     /// The timers of power conditions that the disk has; `None`: it is off.
     pub fn timers(&self, disk: &Disk) -> Vec<(Condition, Option<Span>)> {
-        let Some(page) = self.of::<PowerCondition>(POWER_CONDITION) else {
-            return Vec::new();
-        };
+        let Some(page) = self.of::<PowerCondition>(POWER_CONDITION) else { return Vec::new() };
         let timers = [
             (Condition::IdleA, 0x02, page.idle_a),
             (Condition::IdleB, 0x04, page.idle_b),
@@ -472,10 +466,7 @@ fn power_condition(disk: &Disk) -> Page {
     };
     let bit = |condition, bit: u8| if timer(condition) > 0 { bit } else { 0 };
     let there = |condition, bit: u8| if disk.has(condition) { bit } else { 0 };
-    let mask = |condition| match disk.has(condition) {
-        true => U32::MAX_VALUE,
-        false => U32::new(0),
-    };
+    let mask = |condition| if disk.has(condition) { U32::MAX_VALUE } else { U32::new(0) };
     use Condition::{IdleA, IdleB, IdleC, Standby};
     let page = PowerCondition {
         code: PS | POWER_CONDITION,

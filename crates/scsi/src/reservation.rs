@@ -113,10 +113,7 @@ impl Reservations {
     /// Key and type of the reservation; the key is 0 if all registrants hold it.
     pub fn held(&self) -> Option<(u64, Kind)> {
         let (port, kind) = self.reserved.as_ref()?;
-        let key = match kind.is_of_all() {
-            true => 0,
-            false => self.key_of(port).unwrap_or(0),
-        };
+        let key = if kind.is_of_all() { 0 } else { self.key_of(port).unwrap_or(0) };
         Some((key, *kind))
     }
 
@@ -135,9 +132,7 @@ impl Reservations {
 
     /// Whether the reservation refuses a command of a port.
     pub fn refuses(&self, class: Class, port: &str) -> bool {
-        let Some((_, kind)) = &self.reserved else {
-            return false;
-        };
+        let Some((_, kind)) = &self.reserved else { return false };
         let is_let = self.holds(port)
             || (kind.allows_registrants() && self.key_of(port).is_some())
             || matches!(class, Class::Free | Class::Status)
@@ -194,9 +189,7 @@ impl Reservations {
 
     /// A holder is no longer registered: the reservation ends with the last one.
     fn holder_left(&mut self) -> Vec<Told> {
-        let Some((_, kind)) = self.reserved.clone() else {
-            return Vec::new();
-        };
+        let Some((_, kind)) = self.reserved.clone() else { return Vec::new() };
         if kind.is_of_all() && !self.registrations.is_empty() {
             return Vec::new();
         }
@@ -228,9 +221,7 @@ impl Reservations {
     }
 
     fn release(&mut self, asked: &Asked) -> Acted {
-        let Some((_, kind)) = self.reserved.clone() else {
-            return Ok(Some(Vec::new()));
-        };
+        let Some((_, kind)) = self.reserved.clone() else { return Ok(Some(Vec::new())) };
         if !self.holds(asked.port) {
             return Ok(Some(Vec::new()));
         }

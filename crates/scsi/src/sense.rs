@@ -169,9 +169,7 @@ impl Sense {
             let [high, low] = progress.to_be_bytes();
             return [0x80, high, low];
         }
-        let Some(field) = self.field else {
-            return [0; 3];
-        };
+        let Some(field) = self.field else { return [0; 3] };
         let c_d = if field.in_cdb { 0x40 } else { 0 };
         let bit = field.bit.map_or(0, |bit| 0x08 | bit);
         let [high, low] = field.byte.to_be_bytes();

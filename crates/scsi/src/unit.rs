@@ -35,14 +35,13 @@ impl Ending {
 
 /// How work of the drive has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Outcome {
-    /// It was done.
     Done,
     /// It was done after the drive had tried for some time; this is the first block.
     Recovered(u64),
     /// The blocks differ from the data of the command, first in this byte.
     Differs(u64),
-    /// It failed.
     Failed(Sense),
 }
 
@@ -59,10 +58,9 @@ pub struct Errors {
 
 /// What a unit has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Counts {
-    /// Of reads.
     pub reads: Errors,
-    /// Of writes.
     pub writes: Errors,
     /// Of verification.
     pub verifies: Errors,
@@ -83,11 +81,11 @@ pub struct Away {
 #[derive(Debug)]
 pub struct Unit {
     disk: Disk,
-    pages: Pages,
-    attentions: Attentions,
+    pub(crate) pages: Pages,
+    pub(crate) attentions: Attentions,
     /// The name of the initiator port of each nexus.
     ports: BTreeMap<Nexus, String>,
-    reservations: Reservations,
+    pub(crate) reservations: Reservations,
     /// Who has reserved the unit with RESERVE.
     reserved: Option<Nexus>,
     /// START STOP UNIT has stopped it.
@@ -96,7 +94,7 @@ pub struct Unit {
     away: Option<Away>,
     prediction: Code,
     effects: Vec<Effect>,
-    aborted: Vec<String>,
+    pub(crate) aborted: Vec<String>,
     counts: Counts,
     limit_counts: CountsByLimit,
 }
@@ -239,10 +237,6 @@ impl Unit {
         &self.pages
     }
 
-    pub(crate) fn pages_mut(&mut self) -> &mut Pages {
-        &mut self.pages
-    }
-
     /// MODE SELECT has changed something.
     pub(crate) fn modes_changed(&mut self, by: Nexus, before: &Pages) {
         (self.attentions).tell_others(Some(by), Code::MODE_PARAMETERS_CHANGED);
@@ -277,20 +271,12 @@ impl Unit {
         self.effects.push(effect);
     }
 
-    pub(crate) fn abort_of(&mut self, port: &str) {
-        self.aborted.push(port.into());
-    }
-
     /// Tells all connections of a port but one.
     pub(crate) fn tell_port(&mut self, port: &str, code: Code, but: Option<Nexus>) {
         let of_port = self.ports.iter().filter(|(n, p)| *p == port && Some(**n) != but);
         for (nexus, _) in of_port {
             self.attentions.tell(*nexus, code);
         }
-    }
-
-    pub(crate) fn take_attention(&mut self, nexus: Nexus) -> Option<Code> {
-        self.attentions.take(nexus)
     }
 
     /// The drive removes or restores elements, or could not; `None`: it does not.
@@ -348,10 +334,6 @@ impl Unit {
     /// The reservations.
     pub fn reservations(&self) -> &Reservations {
         &self.reservations
-    }
-
-    pub(crate) fn reservations_mut(&mut self) -> &mut Reservations {
-        &mut self.reservations
     }
 
     /// RESERVE; false for a conflict. Whoever uses persistent reservations has none of these.

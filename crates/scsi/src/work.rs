@@ -6,10 +6,9 @@ use headstack_units::Span;
 
 /// Blocks of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Extent {
-    /// The first one.
     pub lba: u64,
-    /// Their number.
     pub blocks: u32,
 }
 

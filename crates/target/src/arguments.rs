@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use Set::{Flag, Number, Path, Paths, Text, Texts, Whole, Wholes};
 
 /// What an option takes, and where that is kept. The text names its value in the help.
+#[allow(missing_docs)]
 pub enum Set {
     /// Nothing.
     Flag(fn(&mut Arguments) -> &mut bool),
@@ -22,13 +23,10 @@ pub enum Set {
     Text(&'static str, fn(&mut Arguments) -> &mut Option<String>),
     /// A text each time.
     Texts(&'static str, fn(&mut Arguments) -> &mut Vec<String>),
-    /// A path.
     Path(&'static str, fn(&mut Arguments) -> &mut Option<PathBuf>),
     /// A path each time.
     Paths(&'static str, fn(&mut Arguments) -> &mut Vec<PathBuf>),
-    /// A number.
     Number(&'static str, fn(&mut Arguments) -> &mut Option<f64>),
-    /// A whole number.
     Whole(&'static str, fn(&mut Arguments) -> &mut Option<u64>),
     /// A whole number each time.
     Wholes(&'static str, fn(&mut Arguments) -> &mut Vec<u64>),
@@ -179,10 +177,9 @@ pub struct Arguments {
 }
 
 /// What a command line asks for.
+#[allow(missing_docs)]
 pub enum Asked {
-    /// The help.
     Help,
-    /// The version.
     Version,
     /// A server.
     Serve(Box<Arguments>),

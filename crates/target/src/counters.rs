@@ -38,12 +38,11 @@ impl Default for Ops {
 
 /// What was counted of one device.
 #[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
 pub struct DeviceCounters {
-    /// Reads.
     pub reads: Ops,
     /// Writes, also zeroes.
     pub writes: Ops,
-    /// Flushes.
     pub flushes: Ops,
     /// Requests that are at the device.
     pub in_flight: u64,

@@ -36,7 +36,7 @@ impl PartialOrd for Announcement {
 
 /// All devices of a system.
 pub struct Devices {
-    system: LiveSystem,
+    pub(crate) system: LiveSystem,
     announced: Announced,
     count: u64,
 }
@@ -61,11 +61,6 @@ impl Devices {
     /// The system.
     pub fn system(&self) -> &LiveSystem {
         &self.system
-    }
-
-    /// The system, to change and measure it.
-    pub fn system_mut(&mut self) -> &mut LiveSystem {
-        &mut self.system
     }
 
     /// Puts another system in the place of this one, at `now`: what is outstanding is forgotten.

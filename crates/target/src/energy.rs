@@ -37,14 +37,10 @@ impl Energy {
     /// Mean power of these drives over at least `interval` before the latest sample, in watts: from the newest sample
     /// that is so old. 0 if there are not two.
     pub fn watts(&self, drives: &[u32], interval: Span) -> f64 {
-        let Some((end, last)) = self.samples.back() else {
-            return 0.0;
-        };
+        let Some((end, last)) = self.samples.back() else { return 0.0 };
         let older = |(at, _): &&(Time, Vec<f64>)| at < end && end.since(*at) >= interval;
         let from = (self.samples.iter().rev().find(older)).or_else(|| self.samples.front());
-        let Some((start, first)) = from.filter(|f| f.0 < *end) else {
-            return 0.0;
-        };
+        let Some((start, first)) = from.filter(|f| f.0 < *end) else { return 0.0 };
         let of = |joules: &[f64]| -> f64 {
             let known = |d: &u32| joules.get(*d as usize).copied().unwrap_or(0.0);
             drives.iter().map(known).sum()

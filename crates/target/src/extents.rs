@@ -75,9 +75,7 @@ impl<T: Part> Extents<T> {
 
     /// The range in which `at` lies becomes two.
     fn cut(&mut self, at: u64) {
-        let Some((start, (end, value))) = self.0.range_mut(..at).next_back() else {
-            return;
-        };
+        let Some((start, (end, value))) = self.0.range_mut(..at).next_back() else { return };
         if *end > at {
             let rest = (*end, value.beyond(at - start));
             *end = at;

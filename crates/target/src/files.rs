@@ -174,13 +174,8 @@ fn set_nr_requests(live: &mut Live, device: usize, text: &str) -> Result<(), Str
 
 /// All elevators, that in use in brackets.
 fn scheduler(live: &mut Live, device: usize) -> Option<String> {
-    let Some((now, all)) = view(live, device).elevators else {
-        return one("[none]");
-    };
-    let mark = |name: String| match name == now {
-        true => format!("[{name}]"),
-        false => name,
-    };
+    let Some((now, all)) = view(live, device).elevators else { return one("[none]") };
+    let mark = |name: String| if name == now { format!("[{name}]") } else { name };
     one(&all.into_iter().map(mark).collect::<Vec<_>>().join(" "))
 }
 

@@ -91,6 +91,16 @@ impl Watch<'_> {
     }
 }
 
+/// Waits for events, so long at most.
+fn await_events(poll: &OwnedFd, wait: Duration, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+    let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+    events.clear();
+    match epoll::wait(poll, rustix::buffer::spare_capacity(events), Some(&timeout)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
 /// Serves until `stop` is set; then what is outstanding is answered. Returns what was counted.
 ///
 /// # Errors
@@ -103,9 +113,10 @@ pub fn serve(
 ) -> Result<Counters, TargetError> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
     let watch = |front_end| Watch { poll: &poll, front_end };
-    for (i, front) in fronts.iter_mut().enumerate() {
-        front.begin(watch(i))?;
-    }
+    let work = |fronts: &mut [&mut dyn FrontEnd], live: &mut Live| {
+        fronts.iter_mut().enumerate().for_each(|(i, front)| front.work(watch(i), live));
+    };
+    fronts.iter_mut().enumerate().try_for_each(|(i, front)| front.begin(watch(i)))?;
     watch(INBOX).add(inbox.as_fd(), 0, EventFlags::IN)?;
     // By default the system may wake this thread 50 us late. Where it does not allow less, that stays so.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
@@ -114,9 +125,7 @@ pub fn serve(
     let mut ending: Option<Instant> = None;
     loop {
         // What has arrived is taken before time jumps.
-        for (i, front) in fronts.iter_mut().enumerate() {
-            front.work(watch(i), &mut live);
-        }
+        work(fronts, &mut live);
         for _ in 0..JUMPS {
             live.advance(|live, done| fronts[done.ticket.front_end].completed(live, &done))?;
             if !live.skip() {
@@ -124,18 +133,14 @@ pub fn serve(
             }
         }
         live.sample();
-        if live.takes_disconnects() {
+        if std::mem::take(&mut live.disconnects) {
             fronts.iter_mut().for_each(|front| front.disconnect());
         }
         if ending.is_none() && stop.load(Ordering::Relaxed) {
             ending = Some(Instant::now());
-            for (i, front) in fronts.iter_mut().enumerate() {
-                front.end(watch(i));
-            }
+            fronts.iter_mut().enumerate().for_each(|(i, front)| front.end(watch(i)));
         }
-        for (i, front) in fronts.iter_mut().enumerate() {
-            front.work(watch(i), &mut live);
-        }
+        work(fronts, &mut live);
         let is_over = |since: Instant| since.elapsed() > DRAIN || fronts.iter().all(|f| f.is_idle());
         if ending.is_some_and(is_over) {
             break;
@@ -145,13 +150,7 @@ pub fn serve(
             true => Duration::ZERO,
             false => (live.until_next()).map_or(NAP, |wait| wait.saturating_sub(WATCH).min(NAP)),
         };
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-        events.clear();
-        let room = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&poll, room, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(e) => return Err(io::Error::from(e).into()),
-        }
+        await_events(&poll, wait, &mut events)?;
         if live.is_busy() && !events.is_empty() {
             last_event = Instant::now();
         }

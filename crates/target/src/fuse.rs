@@ -192,18 +192,14 @@ impl Filesystem for Shown {
     }
 
     fn open(&mut self, _: &Request, number: u64, flags: i32, reply: ReplyOpen) {
-        let Some(file) = self.file(number) else {
-            return reply.error(code(Errno::ISDIR));
-        };
+        let Some(file) = self.file(number) else { return reply.error(code(Errno::ISDIR)) };
         let reads = flags & 3 != 1;
         let writes = flags & 3 != 0;
         if writes && !file.is_writable() {
             return reply.error(code(Errno::ACCESS));
         }
         if reads {
-            let Some(text) = self.handle.ask(move |live| file.read(live)) else {
-                return reply.error(code(Errno::IO));
-            };
+            let Some(text) = self.handle.ask(move |live| file.read(live)) else { return reply.error(code(Errno::IO)) };
             self.opened.insert(self.next, text);
         }
         reply.opened(self.next, DIRECT_IO);
@@ -259,9 +255,7 @@ impl Filesystem for Shown {
     }
 
     fn readdir(&mut self, _: &Request, number: u64, _: u64, offset: i64, mut reply: ReplyDirectory) {
-        let Some(node) = self.node(number) else {
-            return reply.error(code(Errno::NOENT));
-        };
+        let Some(node) = self.node(number) else { return reply.error(code(Errno::NOENT)) };
         let mut all = vec![(number, FileType::Directory, "."), (node.parent, FileType::Directory, "..")];
         for (i, inside) in self.nodes.iter().enumerate().skip(1) {
             if inside.parent == number {

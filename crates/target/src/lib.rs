@@ -48,6 +48,7 @@ use thiserror::Error;
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, Error)]
+#[allow(missing_docs)]
 pub enum TargetError {
     /// The drive or the experiment is wrong.
     #[error(transparent)]
@@ -57,56 +58,22 @@ pub enum TargetError {
     Argument(String),
     /// The data cannot be kept there.
     #[error("store: {}: got {why}, need a file that can be read and written", path.display())]
-    Store {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: String,
-    },
+    Store { path: PathBuf, why: String },
     /// The record cannot be written.
     #[error("record: {}: got {why}, need a file that can be written", path.display())]
-    Record {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: String,
-    },
+    Record { path: PathBuf, why: String },
     /// The control directory cannot be shown there.
     #[error("control: {}: got {why}, need an empty folder and FUSE", path.display())]
-    Control {
-        /// The folder.
-        path: PathBuf,
-        /// The system's reason.
-        why: String,
-    },
+    Control { path: PathBuf, why: String },
     /// An address that is none, or may not be used.
     #[error("{protocol}: got {got:?}, need {need}")]
-    Address {
-        /// Of which protocol.
-        protocol: &'static str,
-        /// The text.
-        got: String,
-        /// What would do.
-        need: String,
-    },
+    Address { protocol: &'static str, got: String, need: String },
     /// The address cannot be listened on.
     #[error("{protocol}: got {address}: {why}, need one that is free")]
-    Listen {
-        /// Of which protocol.
-        protocol: &'static str,
-        /// The address.
-        address: String,
-        /// The system's reason.
-        why: String,
-    },
+    Listen { protocol: &'static str, address: String, why: String },
     /// Certificates cannot be used.
     #[error("tls: {}: got {why}, need PEM of a certificate or key", path.display())]
-    Certificates {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Certificates { path: PathBuf, why: String },
     /// The system refuses a socket or a poll.
     #[error("server: {0}")]
     System(#[from] std::io::Error),

@@ -49,10 +49,9 @@ pub struct Ticket {
 
 /// A request to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Access {
-    /// Number of the device.
     pub device: usize,
-    /// The command.
     pub command: Command,
     /// The duration limit that it names, for a drive that heeds limits.
     pub hint: Hint,
@@ -150,7 +149,7 @@ pub struct Live {
     /// Requests that ended with the last loss of power.
     lost: Vec<Done>,
     /// Connections are to be ended.
-    disconnects: bool,
+    pub(crate) disconnects: bool,
     /// Energy of the systems before the last loss of power, joules of each drive.
     joules_before: Vec<f64>,
     energy: Energy,
@@ -235,7 +234,7 @@ impl Live {
     pub fn system(&mut self) -> (Time, &mut LiveSystem) {
         let now = self.parts.clock.now();
         self.parts.devices.advance(now);
-        (now, self.parts.devices.system_mut())
+        (now, &mut self.parts.devices.system)
     }
 
     /// Submits a request that lies inside its device; it arrives now. What it writes is in the store once it has ended well.
@@ -284,11 +283,6 @@ impl Live {
         (self.parts.devices).submit(now, access.device, id as u64, asked, bytes);
     }
 
-    /// Whether a device has requests that have not ended.
-    fn has_open(&self, device: usize) -> bool {
-        self.open.iter().any(|(_, o)| o.access.device == device)
-    }
-
     /// A device has this size now, and no data.
     ///
     /// # Errors
@@ -305,10 +299,6 @@ impl Live {
         for drive in drives {
             self.joules_before[*drive as usize] = before[*drive as usize];
         }
-    }
-
-    fn remember_heads(&mut self, device: usize, heads: &BTreeSet<u32>, most: Option<u64>) {
-        self.changed.push(ByHand::Heads(device, heads.clone(), most));
     }
 
     /// The client has no more use for a request. It ends as usual, at once if its drive has not begun with it.
@@ -348,9 +338,7 @@ impl Live {
     /// The store cannot be written. What is not settled then stays as it was.
     fn settle(&mut self, device: usize, blocks: Range<u64>) -> std::io::Result<()> {
         let store = &mut self.parts.stores[device];
-        let Some(history) = store.history().filter(|h| !h.is_empty()) else {
-            return Ok(());
-        };
+        let Some(history) = store.history().filter(|h| !h.is_empty()) else { return Ok(()) };
         let system = self.parts.devices.system();
         for range in history.ranges(blocks) {
             let mut held = Vec::new();
@@ -430,9 +418,7 @@ impl Live {
             store.settle(|h| h.flush_ends(open.number, is_good))?;
             return self.settle(access.device, 0..u64::MAX);
         }
-        let Some(content) = open.content.as_ref().filter(|_| is_good) else {
-            return Ok(());
-        };
+        let Some(content) = open.content.as_ref().filter(|_| is_good) else { return Ok(()) };
         store.write(open.number, access.bytes(), content)?;
         let blocks = access.bytes().blocks();
         if access.command == Command::WriteThrough {
@@ -518,11 +504,6 @@ impl Live {
         }
         self.parts.devices.replace(now, system);
         Ok(torn)
-    }
-
-    /// Whether connections are to be ended, since the last call.
-    pub fn takes_disconnects(&mut self) -> bool {
-        std::mem::take(&mut self.disconnects)
     }
 
     /// Changes the system now, as an experiment can. `at` of the change is not used.

@@ -42,9 +42,7 @@ pub fn damage(bytes: &mut Vec<u8>, most: usize, pieces: &[&[u8]], rng: &mut XorS
 /// Drops, repeats or moves one of the records that begin at `starts`, of which the last is the end of all, or gives one of
 /// its `fields` another number.
 pub fn damage_record(bytes: &mut Vec<u8>, starts: &[usize], fields: &[Range<usize>], rng: &mut XorShift) {
-    let Some(n) = (starts.len() as u64).checked_sub(1).filter(|n| *n > 0) else {
-        return;
-    };
+    let Some(n) = (starts.len() as u64).checked_sub(1).filter(|n| *n > 0) else { return };
     let nth = rng.below(n) as usize;
     let (from, to) = (starts[nth], starts[nth + 1]);
     let record = bytes[from..to].to_vec();

@@ -196,9 +196,7 @@ impl Initiator {
         let text: Vec<u8> = keys.iter().flat_map(|k| [k.as_bytes(), &[0]].concat()).collect();
         let unit = self.login_header(flags, text.len());
         self.send(&unit, &text);
-        let Some(unit) = self.next() else {
-            return (0xffff, Vec::new());
-        };
+        let Some(unit) = self.next() else { return (0xffff, Vec::new()) };
         assert_eq!(unit.opcode(), 0x23);
         let status = u16::from_be_bytes([unit.header[36], unit.header[37]]);
         let text = String::from_utf8(unit.data).expect("it");

@@ -10,7 +10,6 @@ pub const SECTOR_BLOCKS: u64 = 8;
 pub struct Alignment {
     /// Reads and writes by their first block, modulo [`SECTOR_BLOCKS`].
     pub offsets: [u64; SECTOR_BLOCKS as usize],
-    /// Writes.
     pub writes: u64,
     /// Writes that do not cover whole sectors.
     pub partial_writes: u64,

@@ -33,50 +33,31 @@ fn shown(field: &str) -> String {
 pub enum TraceError {
     /// The file could not be opened or read.
     #[error("{}: got {}, need {}", printable(.path), printable(&said(.source)), needed(.source))]
-    Io {
-        /// The file.
-        path: String,
-        /// Error of the operating system or of the decompressor.
-        source: Error,
-    },
+    Io { path: String, source: Error },
     /// A column is not as its format requires.
     #[error("{}:{line}: column {column} {name:?}: got {}, need {need}", printable(.path), shown(.got))]
     Field {
-        /// The file.
         path: String,
         /// Line number from 1, or record number from 1 in binary formats.
         line: u64,
         /// Column number from 1.
         column: usize,
-        /// The column's name.
         name: &'static str,
-        /// The value that was found.
         got: String,
-        /// The values that are allowed.
         need: String,
     },
     /// A record as a whole is wrong (truncated, out of order, wrong count of columns).
     #[error("{}:{line}: got {}, need {}", printable(.path), printable(.got), printable(.need))]
     Record {
-        /// The file.
         path: String,
         /// Line or record number from 1.
         line: u64,
-        /// What was found.
         got: String,
-        /// What is needed.
         need: String,
     },
     /// A file or an option as a whole cannot be used.
     #[error("{}: got {}, need {}", printable(.path), printable(.got), printable(.need))]
-    Input {
-        /// The file or option.
-        path: String,
-        /// What was found.
-        got: String,
-        /// What is needed.
-        need: String,
-    },
+    Input { path: String, got: String, need: String },
 }
 
 impl From<SpecError> for TraceError {

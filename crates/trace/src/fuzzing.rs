@@ -10,9 +10,7 @@ const MAX_REQUESTS: usize = 100_000;
 /// Reads `data` as the format that its first byte selects (or as the detected one), with both settings of
 /// `on_error`. Panics if a reader breaks its contract: time order, sizes, nothing after an error.
 pub fn read_hostile(data: &[u8]) {
-    let Some((&first, rest)) = data.split_first() else {
-        return;
-    };
+    let Some((&first, rest)) = data.split_first() else { return };
     let chosen = PLUGINS.iter().nth(usize::from(first) % (PLUGINS.len() + 1));
     let example = chosen.map_or("", |format| format.example());
     let parameters = match first & 0x40 {
@@ -27,9 +25,7 @@ pub fn read_hostile(data: &[u8]) {
             ..ReadOptions::default()
         };
         let input = Input::from_bytes(rest.to_vec(), "fuzz");
-        let Ok(mut source) = open_with(input, chosen, &options) else {
-            continue;
-        };
+        let Ok(mut source) = open_with(input, chosen, &options) else { continue };
         let mut last = headstack_units::Time::ZERO;
         for request in source.by_ref().take(MAX_REQUESTS) {
             let Ok(request) = request else {

@@ -336,10 +336,7 @@ impl Jobs {
     fn add(&mut self, i: usize, seed: u64) -> Result<(), TraceError> {
         let job = &self.jobs[i];
         let mut phases = stream(seed, "jobs.phase");
-        let (groups, each) = match job.any_device {
-            true => (1, job.devices),
-            false => (job.devices, 1),
-        };
+        let (groups, each) = if job.any_device { (1, job.devices) } else { (job.devices, 1) };
         let requests =
             Synthetic { arrivals: ArrivalProcess::Closed, n_requests: u64::MAX, devices: each, ..job.requests.clone() };
         let job = job.clone();
@@ -368,10 +365,7 @@ impl Jobs {
             });
             let gap_ns = job.rate.map_or(0.0, |r| 1e9 / r.0);
             for _ in 0..job.threads {
-                let phase_ns = match job.together {
-                    true => 0.0,
-                    false => phases.random::<f64>() * gap_ns,
-                };
+                let phase_ns = if job.together { 0.0 } else { phases.random::<f64>() * gap_ns };
                 let thread = self.threads.len() as u32;
                 self.threads.push(Thread { group, number: thread, phase_ns, issued: 0, writes: 0, flushes: None });
                 let first = burst + Span(phase_ns as i64);
@@ -463,9 +457,7 @@ impl Jobs {
 
     /// A thread gives its processor away.
     fn leave_processor(&mut self, now: Time) {
-        let Some(p) = &mut self.processors else {
-            return;
-        };
+        let Some(p) = &mut self.processors else { return };
         match p.ready.pop_front() {
             Some(next) => self.think(next, now),
             None => p.idle += 1,
@@ -538,10 +530,7 @@ impl Jobs {
         let over = self.is_over(number, now);
         let thread = &mut self.threads[number as usize];
         let group = &mut self.groups[thread.group as usize];
-        let next = match over {
-            true => None,
-            false => group.generator.next(),
-        };
+        let next = if over { None } else { group.generator.next() };
         let Some(mut request) = next else {
             self.leave_processor(now);
             self.rest(number, now);

@@ -119,9 +119,7 @@ impl Default for ReadOptions {
 /// How a trace was opened: format, units, detection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Opened {
-    /// The format.
     pub format: String,
-    /// Unit of its times.
     pub time_unit: &'static str,
     /// Unit of its addresses and sizes.
     pub size_unit: &'static str,

@@ -30,7 +30,6 @@ pub struct Request {
     pub lba: Lba,
     /// Number of 512-byte blocks; zero only for [`Command::Flush`].
     pub blocks: u32,
-    /// The operation.
     pub op: Command,
     /// Its class, for results: its number among the classes of the workload; 0 where there are none.
     pub class: u8,

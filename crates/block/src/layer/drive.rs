@@ -5,7 +5,7 @@ use crate::measured::MemberOutcome;
 use crate::member::of_drive;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneCondition;
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
+use headstack_drive::{Command, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Span, Time};
 use std::ops::Range;
@@ -53,8 +53,6 @@ pub struct DriveLayer {
     index: u32,
     /// First block and size of each unit, in 512-byte blocks.
     units: Vec<(u64, u64)>,
-    /// The number of the request with a tag.
-    requests: Vec<u32>,
     aborted: Vec<u64>,
     outcome: MemberOutcome,
     removal: Removal,
@@ -70,7 +68,6 @@ impl DriveLayer {
             drive,
             index,
             units,
-            requests: Vec::new(),
             aborted: Vec::new(),
             outcome: MemberOutcome::default(),
             removal: Removal::default(),
@@ -117,48 +114,6 @@ impl DriveLayer {
     }
 }
 
-/// Counts completions and announces them to the layer above.
-struct Count<'a> {
-    index: u32,
-    requests: &'a [u32],
-    aborted: &'a mut Vec<u64>,
-    outcome: &'a mut MemberOutcome,
-}
-
-impl Count<'_> {
-    #[inline(always)]
-    fn report(&mut self, c: &Completion, flow: &mut Flow) {
-        let request = self.requests[c.id as usize];
-        let done = &mut flow[request].done;
-        *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
-        if c.error {
-            done.error = Some(self.error_of(c));
-        }
-        if flow.counts_from(c.arrival) {
-            self.outcome.served.count(c);
-        }
-        flow.end(request);
-    }
-
-    #[cold]
-    fn error_of(&mut self, c: &Completion) -> ErrorKind {
-        if let Some(sense) = c.sense {
-            return ErrorKind::Zone(sense);
-        }
-        if c.limit.fails() {
-            return ErrorKind::Limit(c.limit);
-        }
-        match self.aborted.iter().position(|aborted| *aborted == c.id) {
-            Some(i) => {
-                self.aborted.swap_remove(i);
-                ErrorKind::Aborted
-            }
-            // Requests outside the drive were refused earlier.
-            None => ErrorKind::Unreachable,
-        }
-    }
-}
-
 impl Layer for DriveLayer {
     fn name(&self) -> &str {
         "drive"
@@ -169,16 +124,12 @@ impl Layer for DriveLayer {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        let (asked, tag) = (flow[request].request, flow[request].tag);
-        if tag as usize >= self.requests.len() {
-            self.requests.resize(tag as usize + 1, 0);
-        }
-        self.requests[tag as usize] = request;
+        let (asked, id) = (flow[request].request, u64::from(flow[request].tag));
         let (lba, blocks) = match asked.command {
             Command::Flush => (0, 0),
             _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
-        let own = DriveRequest { id: u64::from(tag), command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
+        let own = DriveRequest { id, command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
         self.drive.submit(flow.now(), own);
     }
 
@@ -190,14 +141,23 @@ impl Layer for DriveLayer {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let mut count = Count {
-            index: self.index,
-            requests: &self.requests,
-            aborted: &mut self.aborted,
-            outcome: &mut self.outcome,
-        };
         let until = Time(flow.now().0 + 1);
-        self.drive.advance(until, &mut |c| count.report(c, flow));
+        self.drive.advance(until, &mut |c| {
+            let request = flow.with_tag(c.id);
+            let done = &mut flow[request].done;
+            *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
+            // Requests outside the drive were refused earlier.
+            if done.error == Some(ErrorKind::Unreachable) {
+                if let Some(i) = self.aborted.iter().position(|aborted| *aborted == c.id) {
+                    self.aborted.swap_remove(i);
+                    done.error = Some(ErrorKind::Aborted);
+                }
+            }
+            if flow.counts_from(c.arrival) {
+                self.outcome.served.count(c);
+            }
+            flow.end(request);
+        });
     }
 
     fn abort(&mut self, request: u32, flow: &mut Flow) {
@@ -306,9 +266,7 @@ impl DriveLayer {
     /// Gives those of the blocks of a unit to `sink` that a loss of power would lose, though their writes have ended: they
     /// are in its buffer. False if there is no such unit.
     pub fn unwritten(&self, unit: u32, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        let Some(&(first, _)) = self.units.get(unit as usize) else {
-            return false;
-        };
+        let Some(&(first, _)) = self.units.get(unit as usize) else { return false };
         let range = first + blocks.start..first + blocks.end;
         self.drive.unwritten(range, &mut |r| sink(r.start - first..r.end - first));
         true

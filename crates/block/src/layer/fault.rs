@@ -34,6 +34,7 @@
 //! The mechanics know nothing of these faults: an arm does not move again for a late request. A head or an arm that fails
 //! is a change of the drive (`fail`).
 
+use super::statistics::counts;
 use super::{
     not_supported, Context, ErrorKind, Flow, Layer, LayerCompletion, LowerCount, Request, Setting, Statistics,
 };
@@ -165,6 +166,7 @@ pub enum FaultState {
     /// It answers.
     Well,
     /// It answers nothing.
+    /// It answers nothing.
     Stuck,
     /// It is gone.
     Gone,
@@ -217,18 +219,7 @@ pub struct Fault {
     counts: Counts,
 }
 
-/// Numbers of requests concerned.
-#[derive(Default)]
-struct Counts {
-    slowed: u64,
-    stuck: u64,
-    bad: u64,
-    weak: u64,
-    busy: u64,
-    gone: u64,
-    stuck_ns: u128,
-    busy_ns: u128,
-}
+counts! { slowed, stuck, bad, weak, busy, gone; stuck_ns = "stuck"; busy_ns = "busy" }
 
 /// A share between 0 and 1 that follows from a seed and two numbers.
 fn share(seed: u64, a: u64, b: u64) -> f64 {
@@ -350,9 +341,7 @@ impl Fault {
     /// How much longer a read takes because of the blocks that it touches.
     fn retries(&self, request: &Request) -> Span {
         let of = self.bad.get(request.unit as usize);
-        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command.reads()) else {
-            return Span::ZERO;
-        };
+        let Some(of) = of.filter(|of| !of.weak.is_empty() && request.command.reads()) else { return Span::ZERO };
         let range = request.lba..request.lba + u64::from(request.blocks);
         let all = of.weak.overlapping(&range).map(|(_, takes)| *takes);
         all.max().unwrap_or(Span::ZERO)
@@ -402,7 +391,7 @@ impl Fault {
     /// Gives a request to the layer below.
     fn release(&mut self, slot: u32, flow: &mut Flow) {
         let passing = &mut self.passing[slot as usize];
-        let given = flow.open_for(passing.request, slot);
+        let given = flow.open_as(slot, flow[passing.request].request, slot);
         passing.given = Some(given);
         flow.submit(flow[given].request.unit, given);
     }
@@ -488,12 +477,13 @@ impl Layer for Fault {
     }
 
     fn ended(&mut self, given: u32, flow: &mut Flow) {
-        let own = self.passing.remove(flow[given].tag as usize);
+        let own = self.passing.remove(flow[given].above as usize);
         if own.is_orphan {
             flow.close(given);
             return;
         }
         let released = flow[given].done.arrival;
+        flow[given].above = own.request;
         let request = flow.take_over(given);
         let asked = flow[request].request;
         let retries = self.retries(&asked);
@@ -522,10 +512,7 @@ impl Layer for Fault {
 
     /// When the device answers again by itself, if something waits for that.
     fn next_event(&self) -> Time {
-        let stuck = match self.held.is_empty() && self.kept.is_empty() {
-            true => Time::NEVER,
-            false => self.stuck_until,
-        };
+        let stuck = if self.held.is_empty() && self.kept.is_empty() { Time::NEVER } else { self.stuck_until };
         match self.postponed.is_empty() {
             true => stuck,
             false => stuck.min(self.busy_until),
@@ -548,9 +535,7 @@ impl Layer for Fault {
             return self.end_early(request, ErrorKind::Aborted, flow);
         }
         let mine = |(_, p): &(usize, &Passing)| p.request == request && !p.is_orphan;
-        let Some((slot, passing)) = self.passing.iter().find(mine) else {
-            return;
-        };
+        let Some((slot, passing)) = self.passing.iter().find(mine) else { return };
         match passing.given {
             // What is in the device ends soon, unless that hangs.
             Some(given) if !self.is_stuck(flow.now()) => flow.abort(given),
@@ -586,18 +571,7 @@ impl Layer for Fault {
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        for (name, n) in [
-            ("slowed", self.counts.slowed),
-            ("stuck", self.counts.stuck),
-            ("bad", self.counts.bad),
-            ("weak", self.counts.weak),
-            ("busy", self.counts.busy),
-            ("gone", self.counts.gone),
-        ] {
-            all.count(name, n);
-        }
-        all.add_ns("stuck", self.counts.stuck_ns);
-        all.add_ns("busy", self.counts.busy_ns);
+        self.counts.add_to(all);
     }
 
     fn fault(&self) -> Option<&Fault> {

@@ -19,17 +19,17 @@ use std::ops::{Index, IndexMut, Range};
 pub(super) const HOST: u32 = u32::MAX;
 
 /// A request under way: what is asked of a node, and how that ends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
     /// What is asked.
     pub request: Request,
     /// Arrival, and once it is announced the end.
     pub done: LayerCompletion,
-    /// A number of the node that opened it: its requests under way have different ones. Drives know requests by it.
+    /// Its number among those that the node which opened it has under way. Drives know requests by it.
     pub tag: u32,
     /// Which of that node's members it was given to.
     pub member: u32,
-    /// The request that it was opened for.
+    /// What that node opened it for: a request, or a number of its own.
     pub above: u32,
     /// The next of a list that the node makes which has the request.
     pub next: u32,
@@ -71,13 +71,19 @@ pub(super) enum Message {
     Abort,
 }
 
-/// Requests that a node has to handle when their time comes.
+/// No request.
+const CLOSED: u32 = u32::MAX;
+
+/// Requests that a node, or the host, has opened.
 #[derive(Default)]
-struct Kept {
-    /// By time, then member, then tag, which are one number.
-    order: BinaryHeap<Reverse<u128>>,
-    /// The request with a tag.
+struct Opened {
+    /// By tag; [`CLOSED`] where the tag is free.
     requests: Vec<u32>,
+    /// Tags to be used again, unless the node gives its own.
+    free: Vec<u32>,
+    has_own_tags: bool,
+    /// Those that it has to handle when their time comes: by time, then member, then tag, which are one number.
+    kept: BinaryHeap<Reverse<u128>>,
 }
 
 /// The requests of a system and their order; what a layer sees of the rest.
@@ -90,8 +96,8 @@ pub struct Flow {
     pub(super) places: Vec<Place>,
     /// The members of all nodes.
     pub(super) members: Vec<Member>,
-    /// By node.
-    kept: Vec<Kept>,
+    /// By node; the last are the host's.
+    opened: Vec<Opened>,
     pub(super) statistics: Vec<Statistics>,
     /// When each node is due.
     pub(super) order: Order,
@@ -126,7 +132,7 @@ impl Flow {
             free: Vec::new(),
             places,
             members,
-            kept: (0..n).map(|_| Kept::default()).collect(),
+            opened: (0..=n).map(|_| Opened::default()).collect(),
             statistics: vec![Statistics::default(); n],
             order,
             messages: Vec::new(),
@@ -146,50 +152,80 @@ impl Flow {
         self.statistics[self.here as usize].counts_from(arrival)
     }
 
-    /// Adds a request to the table, with a number of the node's own; returns its number in the table, which is also its
+    /// What follows is the host's.
+    #[inline]
+    pub(super) fn of_host(&mut self) -> &mut Flow {
+        self.here = self.places.len() as u32;
+        self
+    }
+
+    /// Adds a request to the table, which is opened for `above`; returns its number in the table, which is also its
     /// [`Request::id`].
     #[inline]
-    pub fn open(&mut self, request: Request, tag: u32) -> u32 {
-        let Some(number) = self.free.pop() else {
-            return self.add(request, tag);
-        };
+    pub fn open(&mut self, request: Request, above: u32) -> u32 {
+        let opened = &mut self.opened[self.here as usize];
+        let tag = opened.free.pop().unwrap_or(opened.requests.len() as u32);
+        self.enter(request, above, tag)
+    }
+
+    /// The same of a node that gives all its requests tags of its own.
+    #[inline]
+    pub fn open_as(&mut self, tag: u32, request: Request, above: u32) -> u32 {
+        self.opened[self.here as usize].has_own_tags = true;
+        self.enter(request, above, tag)
+    }
+
+    #[inline]
+    fn enter(&mut self, request: Request, above: u32, tag: u32) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| self.add());
+        let requests = &mut self.opened[self.here as usize].requests;
+        if tag as usize >= requests.len() {
+            requests.resize(tag as usize + 1, CLOSED);
+        }
+        requests[tag as usize] = number;
         let entry = &mut self.entries[number as usize];
         entry.request = request;
         entry.request.id = u64::from(number);
-        entry.tag = tag;
-        (entry.above, entry.next) = (u32::MAX, u32::MAX);
+        (entry.tag, entry.above, entry.next) = (tag, above, u32::MAX);
         // Who ends it says how: the rest is written then.
         entry.is_announced = false;
         number
     }
 
     #[cold]
-    fn add(&mut self, request: Request, tag: u32) -> u32 {
-        let number = self.entries.len() as u32;
-        self.entries.push(Entry {
-            request: Request { id: u64::from(number), ..request },
-            done: LayerCompletion::default(),
-            tag,
-            member: 0,
-            above: u32::MAX,
-            next: u32::MAX,
-            is_announced: false,
-        });
-        number
+    fn add(&mut self) -> u32 {
+        self.entries.push(Entry::default());
+        self.entries.len() as u32 - 1
     }
 
-    /// Removes a request that has ended from the table; its number is used again.
+    /// Removes a request of this layer that has ended from the table; its number is used again.
     #[inline]
     pub fn close(&mut self, request: u32) {
+        let tag = self[request].tag;
+        let opened = &mut self.opened[self.here as usize];
+        if !opened.has_own_tags {
+            opened.requests[tag as usize] = CLOSED;
+            opened.free.push(tag);
+        }
         self.free.push(request);
+    }
+
+    /// The requests that this layer has opened, if it does not give them tags.
+    pub fn opened(&self) -> impl Iterator<Item = u32> + '_ {
+        self.opened[self.here as usize].requests.iter().copied().filter(|request| *request != CLOSED)
+    }
+
+    /// The request that this layer was given with a tag.
+    #[inline]
+    pub fn with_tag(&self, tag: u64) -> u32 {
+        let above = self.places[self.here as usize].above as usize;
+        self.opened[above.min(self.places.len())].requests[tag as usize]
     }
 
     /// Opens a request that asks the same as another one, which ends when it ends: see [`Flow::take_over`].
     #[inline]
-    pub fn open_for(&mut self, request: u32, tag: u32) -> u32 {
-        let given = self.open(self[request].request, tag);
-        self[given].above = request;
-        given
+    pub fn open_for(&mut self, request: u32) -> u32 {
+        self.open(self[request].request, request)
     }
 
     /// Of a request that was opened for another one and has ended: the other one ends likewise. Returns its number, for
@@ -208,17 +244,11 @@ impl Flow {
     pub fn submit(&mut self, member: u32, request: u32) {
         let first = self.places[self.here as usize].members.start;
         let to = self.members[(first + member) as usize];
-        self.give(to, member, request);
-    }
-
-    /// Gives a request to a unit; `member` is its number among those of the giver.
-    #[inline]
-    pub(super) fn give(&mut self, to: Member, member: u32, request: u32) {
         let message = self.address(to, member, request);
         self.messages.push((message, to.node, request));
     }
 
-    /// Addresses a request to a unit; returns what the unit's node is to be told.
+    /// Addresses a request to a unit, member number `member` of the giver; returns what the unit's node is to be told.
     #[inline]
     pub(super) fn address(&mut self, to: Member, member: u32, request: u32) -> Message {
         let now = self.now;
@@ -252,18 +282,13 @@ impl Flow {
         let Entry { member, tag, .. } = self[request];
         let rest = u64::from(member) << 32 | u64::from(tag);
         let key = u128::from(until.0) << 64 | u128::from(rest);
-        let kept = &mut self.kept[node as usize];
-        kept.order.push(Reverse(key));
-        if tag as usize >= kept.requests.len() {
-            kept.requests.resize(tag as usize + 1, 0);
-        }
-        kept.requests[tag as usize] = request;
+        self.opened[node as usize].kept.push(Reverse(key));
     }
 
     /// Notes when a node is due next: `own` is the time of its own next event.
     #[inline(always)]
     pub(super) fn note(&mut self, node: u32, own: Time) {
-        let due = match self.kept[node as usize].order.peek() {
+        let due = match self.opened[node as usize].kept.peek() {
             Some(Reverse(key)) => own.min(Time((key >> 64) as u64)),
             None => own,
         };
@@ -273,13 +298,13 @@ impl Flow {
     /// Takes the first of the requests that a node keeps, if it is due by now.
     #[inline(always)]
     pub(super) fn take_kept(&mut self, node: u32) -> Option<u32> {
-        let kept = &mut self.kept[node as usize];
-        let Reverse(key) = kept.order.peek()?;
+        let opened = &mut self.opened[node as usize];
+        let Reverse(key) = opened.kept.peek()?;
         if (key >> 64) as u64 > self.now.0 {
             return None;
         }
-        let Reverse(key) = kept.order.pop()?;
-        Some(kept.requests[key as u32 as usize])
+        let Reverse(key) = opened.kept.pop()?;
+        Some(opened.requests[key as u32 as usize])
     }
 
     /// A request that was submitted to this layer ends as its [`Entry::done`] says. An end is never revoked.

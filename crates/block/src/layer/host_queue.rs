@@ -36,6 +36,7 @@ mod settings;
 pub mod waking;
 
 use super::elevator::Elevator;
+use super::statistics::counts;
 use super::{Context, Elevators, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
 use admission::{Places, Process, LAST_NAMED, UNKNOWN};
 use flush::Flushes;
@@ -111,17 +112,10 @@ struct Queue {
     resumes: Time,
 }
 
-#[derive(Default, Clone)]
-struct Counts {
-    merged_back: u64,
-    merged_front: u64,
-    merged_neighbours: u64,
-    merged_flushes: u64,
-    dispatched: u64,
-    blocked: u64,
-    most_admitted: u64,
-    blocked_ns: u128,
-    in_elevator_ns: u128,
+counts! {
+    merged_back, merged_front, merged_neighbours, merged_flushes, dispatched, blocked;
+    blocked_ns = "blocked";
+    in_elevator_ns = "waited_in_elevator"
 }
 
 /// A host queue for each unit of the layer below.
@@ -143,6 +137,7 @@ pub struct HostQueue {
     /// Requests that the device takes at once, as it was built.
     tags: u32,
     counts: Counts,
+    most_admitted: u64,
 }
 
 impl HostQueue {
@@ -161,10 +156,7 @@ impl HostQueue {
             queues.push(Queue {
                 elevator,
                 successor: None,
-                places: match legacy {
-                    true => Places::legacy(n),
-                    false => Places::tags(n, wake_batch(&p.elevator)),
-                },
+                places: if legacy { Places::legacy(n) } else { Places::tags(n, wake_batch(&p.elevator)) },
                 edges: Edges::new(&limits),
                 ahead: VecDeque::new(),
                 flushes: Flushes::default(),
@@ -190,6 +182,7 @@ impl HostQueue {
             elevators: context.elevators.clone(),
             tags: p.depth,
             counts: Counts::default(),
+            most_admitted: 0,
         })
     }
 
@@ -218,7 +211,7 @@ impl HostQueue {
             return false;
         }
         let taken = u64::from(places.taken());
-        self.counts.most_admitted = self.counts.most_admitted.max(taken);
+        self.most_admitted = self.most_admitted.max(taken);
         self.admit(child, flow);
         self.insert(q, child, &asked, waited, flow);
         true
@@ -390,16 +383,41 @@ impl HostQueue {
     fn dispatch_ready(&mut self, q: usize, flow: &mut Flow) {
         let queue = &self.queues[q];
         if !queue.woken.is_empty() || queue.below < queue.depth {
-            self.dispatch_woken(q, flow);
+            self.dispatch(q, flow);
         }
     }
 
     #[inline(never)]
-    fn dispatch_woken(&mut self, q: usize, flow: &mut Flow) {
+    fn dispatch(&mut self, q: usize, flow: &mut Flow) {
         while let Some(process) = self.queues[q].woken.pop_front() {
             self.wake(q, process, flow);
         }
-        self.dispatch(q, flow);
+        let now = flow.now();
+        let queue = &mut self.queues[q];
+        while queue.below < queue.depth {
+            let ahead = queue.ahead.pop_front();
+            let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else { return self.wait_for_elevator(q) };
+            let group = &mut self.groups[slot as usize];
+            if ahead.is_none() {
+                queue.edges.remove(&group.run);
+            }
+            queue.below += 1;
+            self.counts.dispatched += 1;
+            self.counts.in_elevator_ns += u128::from(now.0 - group.added.0);
+            let own = Request {
+                id: 0,
+                command: group.command,
+                unit: 0,
+                lba: group.run.lba,
+                // Merged requests are at most `max_request` long, single ones as long as submitted: both fit
+                // 32 bits.
+                blocks: group.run.blocks as u32,
+                submitter: ANYONE,
+                hint: group.run.hint,
+            };
+            let request = flow.open_as(slot, own, slot);
+            flow.submit(q as u32, request);
+        }
     }
 
     /// A woken process submits what it could not submit before.
@@ -432,44 +450,10 @@ impl HostQueue {
         self.queues[q].places.wait(process, sync);
     }
 
-    fn dispatch(&mut self, q: usize, flow: &mut Flow) {
-        let now = flow.now();
-        let queue = &mut self.queues[q];
-        while queue.below < queue.depth {
-            let ahead = queue.ahead.pop_front();
-            let Some(slot) = ahead.or_else(|| queue.elevator.take(now)) else {
-                return self.wait_for_elevator(q);
-            };
-            let group = &mut self.groups[slot as usize];
-            if ahead.is_none() {
-                queue.edges.remove(&group.run);
-            }
-            queue.below += 1;
-            self.counts.dispatched += 1;
-            self.counts.in_elevator_ns += u128::from(now.0 - group.added.0);
-            let own = Request {
-                id: 0,
-                command: group.command,
-                unit: 0,
-                lba: group.run.lba,
-                // Merged requests are at most `max_request` long, single ones as long as submitted: both fit
-                // 32 bits.
-                blocks: group.run.blocks as u32,
-                submitter: ANYONE,
-                hint: group.run.hint,
-            };
-            let request = flow.open(own, slot);
-            flow.submit(q as u32, request);
-        }
-    }
-
     /// The elevator of a queue gives no request at present.
     fn wait_for_elevator(&mut self, q: usize) {
         let queue = &mut self.queues[q];
-        let resumes = match queue.elevator.is_empty() {
-            true => Time::NEVER,
-            false => queue.elevator.resumes_at(),
-        };
+        let resumes = if queue.elevator.is_empty() { Time::NEVER } else { queue.elevator.resumes_at() };
         if std::mem::replace(&mut queue.resumes, resumes) != resumes {
             let all = self.queues.iter().map(|q| q.resumes);
             self.resumes = all.min().unwrap_or(Time::NEVER);
@@ -486,41 +470,6 @@ impl HostQueue {
         }
         let all = self.queues.iter().map(|q| q.resumes);
         self.resumes = all.min().unwrap_or(Time::NEVER);
-    }
-
-    /// A request has completed at the lower layer, and with it all submitted requests merged into it.
-    fn group_ends(&mut self, request: u32, flow: &mut Flow) {
-        let now = flow.now();
-        let (q, slot) = (flow[request].member as usize, flow[request].tag);
-        flow.close(request);
-        let group = self.groups.remove(slot as usize);
-        let queue = &mut self.queues[q];
-        queue.below -= 1;
-        match group.command {
-            Command::Read | Command::Write => queue.elevator.ended(now, slot),
-            Command::Flush => queue.flush_ends(now, group.run.segments),
-            Command::WriteThrough | Command::ReadThrough => {}
-        }
-        queue.places.release(now, group.run.sync, &mut queue.woken);
-        if queue.successor.is_some() {
-            queue.succeed();
-        }
-        let mut done = flow[request].done;
-        let queued = done.components.queue + done.arrival.0;
-        let (given, waits) = (done.arrival, done.waits);
-        let mut child = group.first;
-        while child != NONE {
-            let own = &mut flow[child];
-            let next = own.next;
-            (done.id, done.arrival, done.admitted) = (own.done.id, own.done.arrival, own.done.admitted);
-            done.components.queue = queued - done.arrival.0;
-            done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
-            done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);
-            own.done = done;
-            flow.end(child);
-            child = next;
-        }
-        self.dispatch_ready(q, flow);
     }
 }
 
@@ -561,15 +510,45 @@ impl Layer for HostQueue {
 
     fn ended(&mut self, request: u32, flow: &mut Flow) {
         let late = self.completion_time.0.unsigned_abs();
-        let tag = flow[request].tag;
-        if late > 0 && !std::mem::replace(&mut self.groups[tag as usize].is_noticed, true) {
+        let slot = flow[request].above;
+        if late > 0 && !std::mem::replace(&mut self.groups[slot as usize].is_noticed, true) {
             let done = &mut flow[request].done;
             done.completion = Time(done.completion.0 + late);
             done.components.overhead += late;
             let until = done.completion;
             return flow.keep(request, until);
         }
-        self.group_ends(request, flow);
+        // It has completed, and with it all submitted requests merged into it.
+        let (now, q) = (flow.now(), flow[request].member as usize);
+        flow.close(request);
+        let group = self.groups.remove(slot as usize);
+        let queue = &mut self.queues[q];
+        queue.below -= 1;
+        match group.command {
+            Command::Read | Command::Write => queue.elevator.ended(now, slot),
+            Command::Flush => queue.flush_ends(now, group.run.segments),
+            Command::WriteThrough | Command::ReadThrough => {}
+        }
+        queue.places.release(now, group.run.sync, &mut queue.woken);
+        if queue.successor.is_some() {
+            queue.succeed();
+        }
+        let mut done = flow[request].done;
+        let queued = done.components.queue + done.arrival.0;
+        let (given, waits) = (done.arrival, done.waits);
+        let mut child = group.first;
+        while child != NONE {
+            let own = &mut flow[child];
+            let next = own.next;
+            (done.id, done.arrival, done.admitted) = (own.done.id, own.done.arrival, own.done.admitted);
+            done.components.queue = queued - done.arrival.0;
+            done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
+            done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);
+            own.done = done;
+            flow.end(child);
+            child = next;
+        }
+        self.dispatch_ready(q, flow);
     }
 
     fn next_event(&self) -> Time {
@@ -594,24 +573,12 @@ impl Layer for HostQueue {
     }
 
     fn reset_statistics(&mut self, _now: Time) {
-        self.counts = Counts::default();
+        (self.counts, self.most_admitted) = (Counts::default(), 0);
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        let c = &self.counts;
-        for (name, n) in [
-            ("merged_back", c.merged_back),
-            ("merged_front", c.merged_front),
-            ("merged_neighbours", c.merged_neighbours),
-            ("merged_flushes", c.merged_flushes),
-            ("dispatched", c.dispatched),
-            ("blocked", c.blocked),
-        ] {
-            all.count(name, n);
-        }
-        all.most("most_admitted", c.most_admitted);
-        all.add_ns("blocked", c.blocked_ns);
-        all.add_ns("waited_in_elevator", c.in_elevator_ns);
+        self.counts.add_to(all);
+        all.most("most_admitted", self.most_admitted);
     }
 
     fn host_queue(&self) -> Option<&HostQueue> {

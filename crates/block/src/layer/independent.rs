@@ -34,7 +34,8 @@ impl Layer for Independent {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        let given = flow.open_for(request, flow[request].tag);
+        let (asked, tag) = (flow[request].request, flow[request].tag);
+        let given = flow.open_as(tag, asked, request);
         flow.submit(flow[request].request.unit, given);
     }
 

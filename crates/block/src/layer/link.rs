@@ -21,7 +21,6 @@ use super::{not_supported, Context, Flow, Layer, LowerCount, Request, Setting, S
 use headstack_drive::Command;
 use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
-use slab::Slab;
 
 /// The layer's name.
 const NAME: &str = "link";
@@ -72,8 +71,6 @@ struct Link {
     frame_overhead: u64,
     /// When the port becomes free for reads, and for writes.
     free: [Time; 2],
-    /// Numbers of the requests under way.
-    passing: Slab<()>,
     crossing_ns: [u128; 2],
     waited_ns: u128,
 }
@@ -94,7 +91,6 @@ impl Link {
             frame: p.frame.0,
             frame_overhead: p.frame_overhead.0,
             free: [Time::ZERO; 2],
-            passing: Slab::new(),
             crossing_ns: [0; 2],
             waited_ns: 0,
         })
@@ -136,11 +132,8 @@ impl Layer for Link {
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         let asked = flow[request].request;
-        let given = flow.open_for(request, self.passing.insert(()) as u32);
-        let ns = match asked.command.writes() {
-            true => self.crossing(&asked),
-            false => 0,
-        };
+        let given = flow.open_for(request);
+        let ns = if asked.command.writes() { self.crossing(&asked) } else { 0 };
         if ns == 0 {
             flow.submit(asked.unit, given);
         } else {
@@ -157,7 +150,6 @@ impl Layer for Link {
             return flow.submit(asked.unit, given);
         }
         let given_at = flow[given].done.arrival;
-        self.passing.remove(flow[given].tag as usize);
         let request = flow.take_over(given);
         let now = flow.now();
         let done = &mut flow[request].done;

@@ -46,7 +46,7 @@ pub use tree::{check, compose, Branch, LayerSpec, Tree};
 pub const ANYONE: u32 = u32::MAX;
 
 /// One request to a layer. Blocks are 512 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Request {
     /// Identifies the request; [`LayerCompletion::id`] is the same. Requests outstanding at one time have different
     /// numbers.
@@ -226,8 +226,8 @@ pub(crate) fn add_components(sum: &mut Components, more: &Components) {
 
 /// A setting that can be changed while a system runs.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum Setting {
-    /// A setting of a drive.
     Drive(headstack_drive::Setting),
     /// A part of a drive fails.
     FailPart(Part),
@@ -241,9 +241,7 @@ pub enum Setting {
     ReadExpire(Span),
     /// Another elevator of a host queue, with its parameters.
     Elevator {
-        /// Its name.
         name: String,
-        /// Its parameters.
         parameters: Params,
     },
     /// A member of a volume fails or is removed.

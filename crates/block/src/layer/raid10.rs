@@ -67,10 +67,7 @@ impl Parameters {
 
     /// The policy of reads; that of the layout if none is given.
     fn policy(&self) -> ReadPolicy {
-        let usual = match self.far > 1 && !self.offset {
-            true => ReadPolicy::MdRaid10Far,
-            false => ReadPolicy::MdRaid10Near,
-        };
+        let usual = if self.far > 1 && !self.offset { ReadPolicy::MdRaid10Far } else { ReadPolicy::MdRaid10Near };
         self.read_policy.unwrap_or(usual)
     }
 }
@@ -116,10 +113,7 @@ impl CopyMap for Striped {
         let (number, inside) = (at / self.chunk, at % self.chunk);
         let (near, far) = (u64::from(copy) % self.near, u64::from(copy) / self.near);
         let x = number * self.near + near;
-        let row = match self.offset {
-            true => x / self.n * self.far + far,
-            false => x / self.n + far * self.rows,
-        };
+        let row = if self.offset { x / self.n * self.far + far } else { x / self.n + far * self.rows };
         let copy = Copy { member: ((x + far * self.near) % self.n) as u32, lba: row * self.chunk + inside };
         (copy, at - inside + self.chunk)
     }

@@ -137,6 +137,25 @@ impl ErrorKind {
     }
 }
 
+/// Declares what a layer counts itself, each under its name, and sums of time, in nanoseconds, with their names.
+macro_rules! counts {
+    ($($count:ident),* $(; $ns:ident = $name:literal)*) => {
+        #[derive(Debug, Default, Clone)]
+        struct Counts {
+            $($count: u64,)*
+            $($ns: u128,)*
+        }
+
+        impl Counts {
+            fn add_to(&self, all: &mut Statistics) {
+                $(all.count(stringify!($count), self.$count);)*
+                $(all.add_ns($name, self.$ns);)*
+            }
+        }
+    };
+}
+pub(crate) use counts;
+
 /// The sum of the statistics of all layers of one kind at one level of the tree. It counts the requests to
 /// these layers; only at the top these are the requests of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -16,11 +16,11 @@
 //! # Validity
 //! Linux's own limits (`io.max`) release in slices of time instead.
 
+use super::statistics::counts;
 use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
 use headstack_schema::{Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
-use slab::Slab;
 use std::collections::VecDeque;
 
 /// The layer's name.
@@ -42,10 +42,11 @@ struct Parameters {
     bandwidth: Option<Bandwidth>,
 }
 
+counts! { held; held_ns = "held" }
+
 /// A request that is held.
 struct Held {
-    request: u32,
-    tag: u32,
+    given: u32,
     arrival: Time,
     blocks: u32,
 }
@@ -54,12 +55,9 @@ struct Throttle {
     members: Vec<u64>,
     limit: RateLimit,
     held: VecDeque<Held>,
-    /// Numbers of the requests that are held or in the layer below.
-    passing: Slab<()>,
     /// When the last request was released.
     last: Option<Time>,
-    n_held: u64,
-    held_ns: u128,
+    counts: Counts,
 }
 
 /// Checks that a limit is between 1e-6 and 1e12, so that it can be used as nanoseconds per request or per byte.
@@ -90,18 +88,14 @@ impl Throttle {
             members: context.members,
             limit: check(limit)?,
             held: VecDeque::new(),
-            passing: Slab::new(),
             last: None,
-            n_held: 0,
-            held_ns: 0,
+            counts: Counts::default(),
         })
     }
 
     /// When the first request that is held is released.
     fn next_release(&self) -> Time {
-        let Some(first) = self.held.front() else {
-            return Time::NEVER;
-        };
+        let Some(first) = self.held.front() else { return Time::NEVER };
         let bytes = f64::from(first.blocks) * 512.0;
         let gap_s = match self.limit {
             RateLimit::Unlimited => return first.arrival.max(self.last.unwrap_or_default()),
@@ -118,16 +112,13 @@ impl Throttle {
     fn release(&mut self, flow: &mut Flow) {
         let now = flow.now();
         while self.next_release() <= now {
-            let Some(Held { request, tag, arrival, .. }) = self.held.pop_front() else {
-                return;
-            };
+            let Some(Held { given, arrival, .. }) = self.held.pop_front() else { return };
             self.last = Some(now);
             if flow.counts_from(arrival) {
-                self.n_held += u64::from(now > arrival);
-                self.held_ns += u128::from(now.0 - arrival.0);
+                self.counts.held += u64::from(now > arrival);
+                self.counts.held_ns += u128::from(now.0 - arrival.0);
             }
-            let given = flow.open_for(request, tag);
-            flow.submit(flow[request].request.unit, given);
+            flow.submit(flow[given].request.unit, given);
         }
     }
 }
@@ -142,18 +133,12 @@ impl Layer for Throttle {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        self.held.push_back(Held {
-            request,
-            tag: self.passing.insert(()) as u32,
-            arrival: flow.now(),
-            blocks: flow[request].request.blocks,
-        });
+        self.held.push_back(Held { given: flow.open_for(request), arrival: flow.now(), blocks: flow[request].request.blocks });
         self.release(flow);
     }
 
     fn ended(&mut self, given: u32, flow: &mut Flow) {
         let released = flow[given].done.arrival;
-        self.passing.remove(flow[given].tag as usize);
         let request = flow.take_over(given);
         let done = &mut flow[request].done;
         let held = released.0 - done.arrival.0;
@@ -189,11 +174,10 @@ impl Layer for Throttle {
     }
 
     fn reset_statistics(&mut self, _now: Time) {
-        (self.n_held, self.held_ns) = (0, 0);
+        self.counts = Counts::default();
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        all.count("held", self.n_held);
-        all.add_ns("held", self.held_ns);
+        self.counts.add_to(all);
     }
 }

@@ -185,8 +185,9 @@ pub struct Tree {
     firsts: Vec<u64>,
     /// Size of every unit, if all have the same.
     equal: Option<NonZeroU64>,
-    /// Whether parts of one request, which have one number, can be given to one root, which has several units.
-    parts_meet: bool,
+    /// Whether requests of the host have its numbers as tags: parts of one request, which have one number, go to different
+    /// roots, which are no drives.
+    gives_tags: bool,
     /// Number of requests under way.
     under_way: usize,
 }
@@ -235,7 +236,8 @@ impl Tree {
         let equal = units.first().and_then(|u| NonZeroU64::new(u.blocks));
         let order = Order::new(built.nodes.iter().map(|n| n.drive().is_some()));
         let mut tree = Tree {
-            parts_meet: units.windows(2).any(|pair| pair[0].node == pair[1].node),
+            gives_tags: units.windows(2).all(|pair| pair[0].node != pair[1].node)
+                && units.iter().all(|unit| built.nodes[unit.node as usize].drive().is_none()),
             equal: equal.filter(|size| units.iter().all(|u| u.blocks == size.get())),
             units,
             firsts,
@@ -466,23 +468,16 @@ impl Tree {
 
 /// The events of a tree.
 impl Tree {
-    /// Gives a request to one of the units at `now`, to which the tree must have been advanced.
-    pub fn submit_to(&mut self, now: Time, request: Request) {
-        let number = self.flow.open(request, 0);
-        self.flow[number].tag = number;
-        self.give(now, number, &request);
-    }
-
-    /// Adds a request of the host to the table; returns its number there, and the request to its unit.
+    /// A request of the host as one to the unit that has its blocks.
     #[inline]
-    fn opened(&mut self, request: DriveRequest, submitter: u32) -> (u32, Request) {
+    fn to_unit(&self, request: DriveRequest, submitter: u32) -> Request {
         let at = request.lba.0;
         let unit = match self.equal {
             Some(size) => ((at / size) as usize).min(self.units.len() - 1),
             None => self.firsts.partition_point(|first| *first <= at).max(1) - 1,
         };
         let first = self.firsts.get(unit).copied().unwrap_or(0);
-        let request = Request {
+        Request {
             id: request.id,
             command: request.command,
             unit: unit as u32,
@@ -490,17 +485,19 @@ impl Tree {
             blocks: request.blocks,
             submitter,
             hint: request.hint,
-        };
-        let number = self.flow.open(request, request.id as u32);
-        if self.parts_meet {
-            self.flow[number].tag = number;
         }
-        (number, request)
     }
 
-    /// Gives a request of the host, which has this number, to its unit.
-    #[inline(always)]
-    fn give(&mut self, now: Time, number: u32, request: &Request) {
+    /// Gives a request to one of the units at `now`, to which the tree must have been advanced. Returns its number for
+    /// [`Tree::abort`].
+    #[inline]
+    pub fn submit_to(&mut self, now: Time, request: Request) -> u32 {
+        let flow = self.flow.of_host();
+        let number = if self.gives_tags {
+            flow.open_as(request.id as u32, request, u32::MAX)
+        } else {
+            flow.open(request, u32::MAX)
+        };
         self.flow.now = now;
         self.under_way += 1;
         self.flow[number].request.id = request.id;
@@ -517,6 +514,7 @@ impl Tree {
             }
         }
         self.settle();
+        number
     }
 
     /// Has a node do something, and notes when it is due next.
@@ -557,16 +555,6 @@ impl Tree {
         self.flow.messages.clear();
     }
 
-    /// Carries out one event of a node, at the present time.
-    #[inline(always)]
-    fn step(&mut self, node: u32) {
-        match self.flow.take_kept(node) {
-            Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
-            None => self.at(node, |layer, flow| layer.happen(flow)),
-        }
-        self.settle();
-    }
-
     /// The node of the next event at the present time, at which there is one, after an event of `node`: what happens below
     /// a node is finished before what happens above it.
     #[inline]
@@ -598,7 +586,11 @@ impl Tree {
             self.flow.now = due;
             let mut node = self.flow.order.first();
             loop {
-                self.step(node);
+                match self.flow.take_kept(node) {
+                    Some(request) => self.at(node, |layer, flow| layer.ended(request, flow)),
+                    None => self.at(node, |layer, flow| layer.happen(flow)),
+                }
+                self.settle();
                 if !self.flow.ended.is_empty() {
                     self.deliver(sink);
                 }
@@ -618,7 +610,7 @@ impl Tree {
         for i in 0..self.flow.ended.len() {
             let number = self.flow.ended[i];
             sink(&self.flow[number].done);
-            self.flow.close(number);
+            self.flow.of_host().close(number);
         }
         self.flow.ended.clear();
     }
@@ -682,8 +674,7 @@ impl Member for Tree {
     }
 
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
-        let (number, request) = self.opened(request, submitter);
-        self.give(now, number, &request);
+        self.submit_to(now, self.to_unit(request, submitter));
     }
 
     #[inline]

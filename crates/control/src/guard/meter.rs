@@ -57,10 +57,7 @@ impl Meter {
         while STEPS_W.get(self.step).is_some_and(|w| !is_multiple(*w)) {
             self.step += 1;
         }
-        self.n_agreed = match self.step == before {
-            true => self.n_agreed.saturating_add(1),
-            false => 1,
-        };
+        self.n_agreed = if self.step == before { self.n_agreed.saturating_add(1) } else { 1 };
     }
 
     /// Its step in watts; 0 if there is none, or too few readings.

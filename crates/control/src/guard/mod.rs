@@ -257,10 +257,7 @@ impl Guard {
     pub fn settle(&mut self, span: Span) {
         self.begin_period();
         self.meter.changed();
-        let delay_ns = match self.period.is_robust {
-            true => self.meter.delay_ns,
-            false => 0,
-        };
+        let delay_ns = if self.period.is_robust { self.meter.delay_ns } else { 0 };
         self.timers.settling_ns = span.non_negative().saturating_add(delay_ns);
     }
 
@@ -298,9 +295,7 @@ impl Guard {
 
     fn read(&mut self, input: &Input) {
         let sample = &input.sample;
-        let Some(Watts(power_w)) = sample.power else {
-            return;
-        };
+        let Some(Watts(power_w)) = sample.power else { return };
         // False for NaN.
         let plausible = power_w > 0.0 && power_w <= self.settings.most_power.0;
         let in_time = sample.time <= input.now

@@ -89,9 +89,7 @@ impl Period {
         if self.is_robust {
             self.first.add(power_w);
         }
-        let Some(work) = work else {
-            return;
-        };
+        let Some(work) = work else { return };
         self.response_time.add(work.response_time.non_negative() as f64 * 1e-9);
         if let Some(Frequency(rate)) = work.rate {
             self.rate.add(rate);

@@ -40,21 +40,14 @@ impl Load {
     /// Takes a reading of `drives` drives with so many places each on average. Returns whether the opinion has changed.
     pub(crate) fn see(&mut self, sample: &Sample, drives: f64, places: f64) -> bool {
         let is_new = self.last.is_none_or(|last| sample.time > last);
-        let Some(work) = sample.work.filter(|_| is_new) else {
-            return false;
-        };
-        let Some(Frequency(rate)) = work.rate else {
-            return false;
-        };
+        let Some(work) = sample.work.filter(|_| is_new) else { return false };
+        let Some(Frequency(rate)) = work.rate else { return false };
         let requests = rate * work.response_time.as_secs_f64() / drives;
         if !(requests.is_finite() && requests > 0.0) {
             return false;
         }
         (self.last, self.requests) = (Some(sample.time), requests);
-        self.against = match (requests >= FULL * places) == self.is_full {
-            true => 0,
-            false => self.against + 1,
-        };
+        self.against = if (requests >= FULL * places) == self.is_full { 0 } else { self.against + 1 };
         self.since = self.since.saturating_add(1);
         if self.against < self.needed {
             return false;

@@ -94,9 +94,7 @@ pub(crate) fn recall(book: &mut Book, document: &Value, since: Span) -> Result<u
             (p.nr_requests, p.queue_depth, p.read_expire, p.arms)
                 == (kept.nr_requests, kept.queue_depth, kept.read_expire, kept.arms)
         };
-        let Some(k) = (0..book.len()).find(like) else {
-            continue;
-        };
+        let Some(k) = (0..book.len()).find(like) else { continue };
         if found.iter().any(|f| f.0 == k) {
             return Err(SpecError::new(place, shown(entry), "a setting that no other entry has"));
         }

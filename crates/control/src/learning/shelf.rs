@@ -138,9 +138,7 @@ impl Shelf {
             None => (tier.here.watts, GUESSED_W),
         });
         for i in 0..self.parts.len() {
-            let Some((t, _)) = self.in_use().nth(i) else {
-                return;
-            };
+            let Some((t, _)) = self.in_use().nth(i) else { return };
             let (kind, at) = (self.tiers[t].kind, self.tiers[t].here.at);
             let watts = self.parts[i].1;
             let like = self.tiers.iter_mut();
@@ -162,9 +160,7 @@ impl Shelf {
             let drift_w = self.drift_w(kind);
             self.books[kind].pass(period_s, drift_w);
             for i in 0..self.parts.len() {
-                let Some((t, _)) = self.in_use().nth(i) else {
-                    break;
-                };
+                let Some((t, _)) = self.in_use().nth(i) else { break };
                 if self.tiers[t].kind == kind {
                     let iops = rate.map(|_| self.parts[i].1).filter(|iops| *iops > 0.0);
                     self.books[kind].note(self.tiers[t].here, iops, drift_w);
@@ -226,10 +222,7 @@ impl Shelf {
                 self.offers[t * n + c] = match c < book.len() {
                     false => NOTHING,
                     true => Offer {
-                        power_w: match is_now {
-                            true => tier.here.watts,
-                            false => book.cautious_w(c, tier.here, errors),
-                        },
+                        power_w: if is_now { tier.here.watts } else { book.cautious_w(c, tier.here, errors) },
                         iops: book.iops(c, tier.here.at),
                         is_open: is_now || book.is_usable(c) && (may_guess || book.is_measured(c)),
                     },
@@ -262,9 +255,7 @@ impl Shelf {
             let like = self.tiers.iter().filter(|t| t.kind == kind);
             let lowest = like.map(|t| t.here);
             let lowest = lowest.reduce(|a, b| if b.watts < a.watts { b } else { a });
-            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here, scatter_w)) else {
-                continue;
-            };
+            let Some(c) = lowest.and_then(|here| self.books[kind].worth_a_try(here, scatter_w)) else { continue };
             is_any = true;
             for (place, tier) in self.chosen.iter_mut().zip(&self.tiers) {
                 if tier.kind == kind {

@@ -222,10 +222,7 @@ impl Latency {
     }
 
     fn best_of(&self, points: &[Point], candidates: impl Iterator<Item = usize>) -> Option<usize> {
-        candidates.reduce(|best, c| match self.beats(&points[c], &points[best]) {
-            true => c,
-            false => best,
-        })
+        candidates.reduce(|best, c| if self.beats(&points[c], &points[best]) { c } else { best })
     }
 
     /// The best point regardless of power, of those with the drive's own expiry of reads if there are any.
@@ -446,9 +443,7 @@ impl FeedForward {
 
     /// Corrects the points to which the last change led.
     pub fn learn_from(&mut self, mean_w: f64) {
-        let Some(before_w) = self.seen.mean_before_w.take() else {
-            return;
-        };
+        let Some(before_w) = self.seen.mean_before_w.take() else { return };
         if !self.correction.is_on {
             return;
         }
@@ -476,9 +471,7 @@ impl FeedForward {
     }
 
     fn follow_response_time(&mut self, measured_s: Option<f64>) {
-        let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else {
-            return;
-        };
+        let Some(measured_s) = measured_s.filter(|s| *s > 0.0) else { return };
         let of = |t: &Tier| t.drives as f64 * self.points(t)[t.at].response_time_s;
         let predicted_s = self.tiers.iter().map(of).sum::<f64>() / self.open.len() as f64;
         self.latency.follow(measured_s, predicted_s);
@@ -526,10 +519,7 @@ impl Policy for FeedForward {
         let tiers = self.tiers.iter();
         let points = tiers.flat_map(|t| std::iter::repeat_n(&self.maps[t.map][t.at], t.drives));
         for ((command, open), point) in commands.iter_mut().zip(&self.open).zip(points) {
-            *command = match is_open {
-                true => *open,
-                false => point.command(open),
-            };
+            *command = if is_open { *open } else { point.command(open) };
         }
         self.guard.status(&turn)
     }

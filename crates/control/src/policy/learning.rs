@@ -220,10 +220,7 @@ impl Learning {
         if is_over {
             // Only the cap itself is worth a limit of the rate.
             let is_above_cap = self.error_w(now_w, self.budget_w()) > self.settings.tolerance_w;
-            self.search.over_s = match is_above_cap {
-                true => self.search.over_s + self.settings.period_s,
-                false => 0.0,
-            };
+            self.search.over_s = if is_above_cap { self.search.over_s + self.settings.period_s } else { 0.0 };
             self.lower(cap_w);
         } else {
             self.search.is_kept();
@@ -484,9 +481,7 @@ impl Learning {
     fn follow_cap(&mut self, turn: &Turn) {
         let cap_w = self.guard.cap_w();
         let before = std::mem::replace(&mut self.seen.cap_w, cap_w);
-        let (Some(cap_w), true) = (cap_w, cap_w != before) else {
-            return;
-        };
+        let (Some(cap_w), true) = (cap_w, cap_w != before) else { return };
         self.search.begin(self.settings.explore_after_s);
         if before.is_none_or(|before| cap_w > before) {
             self.shelf.end_limits();

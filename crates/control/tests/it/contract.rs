@@ -160,10 +160,7 @@ proptest! {
             let mut again = vec![Command::default(); n];
             let mut now = Time::ZERO;
             for (i, (passed, cap, watts, late)) in inputs.iter().enumerate() {
-                now = match back && i % 9 == 8 {
-                    true => Time(now.0 / 2),
-                    false => Time(now.0.saturating_add(*passed)),
-                };
+                now = if back && i % 9 == 8 { Time(now.0 / 2) } else { Time(now.0.saturating_add(*passed)) };
                 let sample = Sample {
                     time: Time(now.0.saturating_add_signed(late.saturating_neg())),
                     power: watts.map(|w| Watts(w * n as f64)),

@@ -90,9 +90,7 @@ impl Scenario {
             toml += &map_text(|nr_requests, queue_depth, watts| watts * map(&mut rng, nr_requests, queue_depth));
         }
         let built = build_for(policy.policy, &toml, &vec![run.device; self.drives]);
-        let Some(damage) = self.damage else {
-            return run.with(built);
-        };
+        let Some(damage) = self.damage else { return run.with(built) };
         let kept = std::cell::RefCell::new((Noise(seed + 77), Vec::new()));
         run.damaged(built, |i, sample| {
             let (noise, all) = &mut *kept.borrow_mut();
@@ -111,9 +109,7 @@ impl Hindsight {
         let key = (cap.unwrap_or(f64::INFINITY).to_bits(), threads);
         *self.0.entry(key).or_insert_with(|| {
             let kind = Kind { threads, ..s.kind };
-            let Some(cap) = cap else {
-                return Some(kind.iops(&s.device.open));
-            };
+            let Some(cap) = cap else { return Some(kind.iops(&s.device.open)) };
             let mut best: Option<f64> = None;
             for nr_requests in 4..=128 {
                 for queue_depth in 1..=32 {

@@ -128,9 +128,7 @@ fn cache(fields: &mut Fields, fast_write: bool) -> Result<CacheSpec, Error> {
 
 /// The factor of all overheads.
 fn overhead_scale(fields: &mut Fields) -> Result<f64, Error> {
-    let Some(value) = fields.get("Time scale for overheads") else {
-        return Ok(1.0);
-    };
+    let Some(value) = fields.get("Time scale for overheads") else { return Ok(1.0) };
     match value.real()? {
         scale if (0.0..=1000.0).contains(&scale) => Ok(scale),
         _ => Err(Error::new(value.at.clone(), value.show(), "a factor from 0 to 1000")),
@@ -247,9 +245,7 @@ const POLICIES: [(&str, &str); 28] = [
 /// The block `Scheduler` of a disk or of the driver.
 pub(crate) fn queue(fields: &mut Fields, depth: u32, report: &mut Vec<Note>) -> Result<QueueSpec, Error> {
     let mut spec = QueueSpec { depth, counts: QueueCounts::Waiting, ..QueueSpec::default() };
-    let Some(value) = fields.get("Scheduler") else {
-        return Ok(spec);
-    };
+    let Some(value) = fields.get("Scheduler") else { return Ok(spec) };
     let mut inner = Fields::new(value.block()?, "Scheduler");
     let policy = inner.count("Scheduling policy", 1, POLICIES.len() as u32, 1)?;
     let (name, differs) = POLICIES[policy as usize - 1];

@@ -37,9 +37,7 @@ impl<'a> Fields<'a> {
 
     /// Records the treatment of a parameter that the block has.
     pub fn note(&mut self, name: &str, treatment: Treatment, detail: &str) {
-        let Some(value) = self.value(name) else {
-            return;
-        };
+        let Some(value) = self.value(name) else { return };
         let note = Note {
             parameter: format!("{}{name}", self.path),
             value: value.show(),
@@ -138,9 +136,7 @@ impl<'a> Fields<'a> {
 
     /// A parameter for which the model has only one value.
     pub fn only(&mut self, name: &str, neutral: f64, why: &str) -> Result<(), Error> {
-        let Some(value) = self.get(name) else {
-            return Ok(());
-        };
+        let Some(value) = self.get(name) else { return Ok(()) };
         if value.real()? != neutral {
             self.note(name, Treatment::NotModelled, why);
         }

@@ -45,18 +45,15 @@ pub(super) fn read(
         derived: None,
     };
     let mut fields = Fields::new(block, "Layout Model");
-    let g1 = match block.kind.as_str() {
-        "dm_layout_g1" => true,
-        "dm_layout_g2" => false,
+    match block.kind.as_str() {
+        "dm_layout_g1" => read_mapping(&mut fields, &mut geometry)?,
+        "dm_layout_g2" => read_map(&mut fields, shape, loader, &mut geometry)?,
         kind => {
             let need = "a block dm_layout_g1 or dm_layout_g2; others are not supported";
             return Err(Error::new(block.at.clone(), format!("a block {kind}"), need));
         }
-    };
-    match g1 {
-        true => read_mapping(&mut fields, &mut geometry)?,
-        false => read_map(&mut fields, shape, loader, &mut geometry)?,
     }
+    let g1 = block.kind == "dm_layout_g1";
     let common = fields.get("Skew units").map(unit).transpose()?;
     let zones = fields.need("Zones")?;
     let mut units = Vec::new();
@@ -144,9 +141,7 @@ fn unit(value: &Value) -> Result<SkewUnit, Error> {
 /// Refuses zones that share a cylinder. DiskSim accepts them and has two blocks in one place.
 fn refuse_overlap(value: &Value, zone: &ZoneSpec, earlier: &[ZoneSpec]) -> Result<(), Error> {
     let shared = |z: &ZoneSpec| z.first_cylinder <= zone.last_cylinder && zone.first_cylinder <= z.last_cylinder;
-    let Some(i) = earlier.iter().position(shared) else {
-        return Ok(());
-    };
+    let Some(i) = earlier.iter().position(shared) else { return Ok(()) };
     let (first, last) = (zone.first_cylinder, zone.last_cylinder);
     let (from, to) = (earlier[i].first_cylinder, earlier[i].last_cylinder);
     Err(Error::new(
@@ -253,10 +248,8 @@ fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geom
     if zone.slips.windows(2).any(|w| w[0] > w[1]) {
         fields.note("slips", Treatment::Honoured, "taken in rising order");
     }
-    let given = zone.slips.len();
-    zone.slips.retain(|slip| *slip < places);
-    if zone.slips.len() < given {
-        let n = given - zone.slips.len();
+    let n = keep(&mut zone.slips, |slip| *slip < places);
+    if n > 0 {
         said.push(format!("{n} outside the zone's {places} places left out"));
     }
     let per_cylinder = per_track * u64::from(geometry.surfaces);
@@ -276,33 +269,33 @@ fn tolerate_defects(fields: &mut Fields, zone: &mut ZoneSpec, sectors: u32, geom
         let (mut now, mut taken) = (u64::MAX, 0);
         for slip in sorted {
             // A range that is cut short by the end of the zone has no spares.
-            let spares = match (slip / unit + 1) * unit <= places {
-                true => zone.spares,
-                false => 0,
-            };
+            let spares = if (slip / unit + 1) * unit <= places { zone.spares } else { 0 };
             (now, taken) = if slip / unit == now { (now, taken) } else { (slip / unit, 0) };
             if taken < spares {
                 kept.insert(slip);
                 taken += 1;
             }
         }
-        let given = zone.slips.len();
-        zone.slips.retain(|slip| kept.contains(slip));
-        if zone.slips.len() < given {
-            let n = given - zone.slips.len();
+        let n = keep(&mut zone.slips, |slip| kept.contains(slip));
+        if n > 0 {
             said.push(format!("{n} more than the spares can take in left out"));
         }
     }
     if !said.is_empty() {
         fields.note("slips", Treatment::Tolerated, &said.join("; "));
     }
-    let given = zone.remaps.len();
-    zone.remaps.retain(|[from, to]| from.max(to) < &places);
-    if zone.remaps.len() < given {
-        let n = given - zone.remaps.len();
+    let n = keep(&mut zone.remaps, |[from, to]| from.max(to) < &places);
+    if n > 0 {
         let detail = format!("{n} outside the zone's {places} places left out");
         fields.note("defects", Treatment::Tolerated, &detail);
     }
+}
+
+/// Keeps some of a list; returns how many are left out.
+fn keep<T>(list: &mut Vec<T>, kept: impl FnMut(&T) -> bool) -> usize {
+    let given = list.len();
+    list.retain(kept);
+    given - list.len()
 }
 
 fn skew(fields: &mut Fields, name: &str) -> Result<f64, Error> {
@@ -333,9 +326,7 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
         match words[..] {
             ["lbn", lbn, "-->", "cyl", c, "head", h, "sect", s, word, n] => {
                 let values = [lbn, n, c, h, s].map(number);
-                let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else {
-                    return fail("numbers from 0 on");
-                };
+                let [Some(lbn), Some(n), Some(c), Some(h), Some(s)] = values else { return fail("numbers from 0 on") };
                 if c >= shape.cylinders as u64 || h >= shape.surfaces as u64 {
                     return fail("a cylinder and a head of the disk");
                 }
@@ -343,9 +334,7 @@ fn map(path: &Path, text: &str, shape: &Shape) -> Result<Map, Error> {
                 map.extents.push([lbn, count, c, h, s]);
             }
             ["Defect", "at", "cyl", c, "head", h, "sect", s] => {
-                let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else {
-                    return fail("numbers from 0 on");
-                };
+                let [Some(c), Some(h), Some(s)] = [c, h, s].map(number) else { return fail("numbers from 0 on") };
                 map.extent_defects.push([c, h, s]);
             }
             _ => return fail("lbn L --> cyl C, head H, sect S, WORD N or Defect at cyl C, head H, sect S"),

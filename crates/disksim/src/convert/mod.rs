@@ -92,9 +92,7 @@ impl Document {
         let mut chosen: Vec<(&Block, Vec<String>)> = Vec::new();
         let is_disk = |block: &&Block| block.kind == "disksim_disk";
         for instance in self.instances() {
-            let Some(block) = self.block(&instance.of).filter(is_disk) else {
-                continue;
-            };
+            let Some(block) = self.block(&instance.of).filter(is_disk) else { continue };
             match chosen.iter_mut().find(|(b, _)| std::ptr::eq(*b, block)) {
                 Some((_, names)) => names.extend(instance.names.iter().cloned()),
                 None => chosen.push((block, instance.names.clone())),

@@ -161,9 +161,7 @@ impl Document {
     /// Converts a bus with several disks to a link over them, and removes it from the drives.
     fn shared_bus(&self, drives: &mut [Import], over: &mut Organisation, report: &mut Vec<Note>) -> Result<(), Error> {
         let first = over.drives.first().and_then(|disk| self.bus_of(disk));
-        let Some(bus) = first.and_then(|b| self.block_of_instance(b)) else {
-            return Ok(());
-        };
+        let Some(bus) = first.and_then(|b| self.block_of_instance(b)) else { return Ok(()) };
         let on_first = |disk: &&String| self.bus_of(disk) == first;
         let width = over.drives.iter().take_while(on_first).count();
         let mut fields = Fields::new(bus, bus.name.as_deref().unwrap_or("bus"));
@@ -209,9 +207,7 @@ impl Document {
 
     /// Converts the driver's queue: if the subsystem has none, each drive schedules by the driver's policy.
     fn driver(&self, system: &mut Map<String, Value>, report: &mut Vec<Note>) -> Result<(), Error> {
-        let Some(block) = self.blocks().find(|b| b.kind == "disksim_iodriver") else {
-            return Ok(());
-        };
+        let Some(block) = self.blocks().find(|b| b.kind == "disksim_iodriver") else { return Ok(()) };
         let name = block.name.as_deref().unwrap_or("driver");
         let mut fields = Fields::new(block, name);
         fields.no_effect(&["type"], "there is one kind")?;
@@ -240,9 +236,7 @@ impl Document {
     /// Seed and warm-up.
     fn global(&self, report: &mut Vec<Note>) -> Result<Map<String, Value>, Error> {
         let mut run = Map::new();
-        let Some(block) = self.blocks().find(|b| b.kind == "disksim_global") else {
-            return Ok(run);
-        };
+        let Some(block) = self.blocks().find(|b| b.kind == "disksim_global") else { return Ok(run) };
         let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("global"));
         if let Some(seed) = fields.get("Real Seed") {
             run.insert("seed".into(), seed.integer()?.unsigned_abs().into());
@@ -288,9 +282,7 @@ fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, 
     system.insert("name".into(), name.into());
     let mut kinds: Vec<(&Import, u32)> = Vec::new();
     for disk in &over.drives {
-        let Some(import) = drives.iter().find(|d| d.instances.contains(disk)) else {
-            continue;
-        };
+        let Some(import) = drives.iter().find(|d| d.instances.contains(disk)) else { continue };
         match kinds.last_mut() {
             Some((last, n)) if std::ptr::eq(*last, import) => *n += 1,
             _ => kinds.push((import, 1)),
@@ -315,9 +307,7 @@ fn system_of(name: &str, drives: &[Import], over: &Organisation) -> Map<String, 
 
 /// A parameter that must be one of these words; the first if absent.
 fn one_of<'a>(fields: &mut Fields, name: &str, words: &[&'a str]) -> Result<&'a str, Error> {
-    let Some(value) = fields.get(name) else {
-        return Ok(words[0]);
-    };
+    let Some(value) = fields.get(name) else { return Ok(words[0]) };
     let word = value.word()?;
     words.iter().copied().find(|w| *w == word).ok_or_else(|| {
         let need = format!("{}: nothing else has a counterpart", words.join(" or "));

@@ -112,9 +112,7 @@ pub(super) fn read(document: &Document, disks: &[String], report: &mut Vec<Note>
             }
         }
     }
-    let Some((scheme, n)) = first.filter(|(scheme, _)| scheme.array) else {
-        return Ok(over);
-    };
+    let Some((scheme, n)) = first.filter(|(scheme, _)| scheme.array) else { return Ok(over) };
     over.devices = arrays.iter().map(|(name, _)| name.clone()).collect();
     over.drives = arrays.into_iter().flat_map(|(_, disks)| disks).collect();
     stack(&mut over, &scheme, n);

@@ -151,9 +151,7 @@ struct ProcessFlow {
 
 fn process_flow(document: &Document, report: &mut Vec<Note>) -> Result<ProcessFlow, Error> {
     let mut flow = ProcessFlow { processors: None, scale: 1.0 };
-    let Some(block) = document.blocks().find(|b| b.kind == "disksim_pf") else {
-        return Ok(flow);
-    };
+    let Some(block) = document.blocks().find(|b| b.kind == "disksim_pf") else { return Ok(flow) };
     let mut fields = Fields::new(block, block.name.as_deref().unwrap_or("pf"));
     if fields.block.get("Number of processors").is_some() {
         flow.processors = Some(super::count(&mut fields, "Number of processors", 1)?);

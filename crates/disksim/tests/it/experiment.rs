@@ -297,10 +297,7 @@ fn logorgs_become_organisations_and_layers() {
         // Requests to the last of several devices use other disks than those of the first ones; concatenated,
         // the first 1000 blocks are on one disk.
         let idle = result.drives.iter().filter(|d| d.n_requests == 0).count();
-        let busy = match organisation["name"] == "concatenate" {
-            true => 1,
-            false => 6 / devices,
-        };
+        let busy = if organisation["name"] == "concatenate" { 1 } else { 6 / devices };
         assert_eq!(idle, 6 - busy, "{organisation} {layers}");
     }
 }

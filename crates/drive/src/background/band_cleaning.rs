@@ -11,12 +11,13 @@
 //! # Validity
 //! As for [`mapping::media_cache`](crate::mapping::media_cache).
 
-use super::{pass, Activity, BackgroundJob, JobContext, NEVER};
+use super::{pass, Activity, BackgroundJob, JobContext};
 use crate::buffer::PartialSector;
 use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
+use crate::NEVER;
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
@@ -55,9 +56,7 @@ impl BackgroundJob for BandCleaning {
 impl JobContext<'_> {
     /// Carries out the next step of cleaning, not before `at`. Returns its end; `None` if there is nothing to clean.
     fn clean_on(&mut self, at: u64) -> Option<u64> {
-        let Mapping::MediaCache(media) = &mut *self.mapping else {
-            return None;
-        };
+        let Mapping::MediaCache(media) = &mut *self.mapping else { return None };
         let step = media.next_step(self.mechanics)?;
         let order = AccessRequest {
             write: step.write,
@@ -97,15 +96,10 @@ impl JobContext<'_> {
         let mut done = 0;
         while done < order.count {
             let address = order.sector + u64::from(done);
-            let Mapping::MediaCache(media) = &*self.mapping else {
-                break;
-            };
+            let Mapping::MediaCache(media) = &*self.mapping else { break };
             let minimum_move = if done == 0 { media.minimum_write } else { 0 };
             let (count, direct) = media.piece(address, order.count - done);
-            let start = match direct {
-                true => whole.end,
-                false => self.make_room(whole.end, count),
-            };
+            let start = if direct { whole.end } else { self.make_room(whole.end, count) };
             let piece = AccessRequest {
                 write: true,
                 minimum_move,
@@ -117,9 +111,7 @@ impl JobContext<'_> {
                 }),
                 ..AccessRequest::plain(address, count, start)
             };
-            let Mapping::MediaCache(media) = &mut *self.mapping else {
-                break;
-            };
+            let Mapping::MediaCache(media) = &mut *self.mapping else { break };
             let pass = carry_out!(self, &piece, work, &mut Writer { media, direct });
             whole = whole.then(pass);
             done += count;

@@ -5,10 +5,11 @@
 //! starts when the mechanism is idle. If a checkpoint is late, it no longer waits: the assembly that has written writes
 //! one part after each write.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{self, LayoutPlaces};
+use crate::NEVER;
 
 /// The checkpoints of one assembly.
 #[derive(Debug, Default)]
@@ -21,9 +22,7 @@ impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.timeline.free());
-        let Mapping::Log(log) = &mut *self.mapping else {
-            return None;
-        };
+        let Mapping::Log(log) = &mut *self.mapping else { return None };
         let order = log.next_part(self.mechanics, at)?;
         let pass = carry_out!(self, &order, Work::Checkpoint, &mut LayoutPlaces);
         if let Mapping::Log(log) = &mut *self.mapping {
@@ -46,9 +45,7 @@ impl BackgroundJob for Checkpoint {
         if !self.on {
             return NEVER;
         }
-        let Some(after) = context.mapping.checkpoint_from() else {
-            return NEVER;
-        };
+        let Some(after) = context.mapping.checkpoint_from() else { return NEVER };
         let due = context.mechanism.timeline.free().max(context.times.happened).max(after);
         if due < context.times.wanted_since {
             due

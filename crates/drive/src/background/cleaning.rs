@@ -11,10 +11,11 @@
 //! The buffer has room for the blocks of one track in addition to its segments. Cleaning always reads from the medium,
 //! also if the buffer holds the data.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::{Mapping, Move, Mover};
 use crate::phase::Work;
 use crate::service::pass::{self, Pass};
+use crate::NEVER;
 
 /// The cleaning of one assembly.
 #[derive(Debug, Default)]
@@ -29,9 +30,7 @@ impl JobContext<'_> {
     /// nothing to do.
     pub fn clean(&mut self, at: u64) -> Option<u64> {
         let at = at.max(self.mechanism.timeline.free());
-        let Mapping::Log(log) = &mut *self.mapping else {
-            return None;
-        };
+        let Mapping::Log(log) = &mut *self.mapping else { return None };
         let next = log.next_move(self.mechanics, self.mechanism.arm(), at)?;
         let order = log.order_of(&next, at);
         let pass: Pass = match next {
@@ -68,9 +67,7 @@ impl JobContext<'_> {
 impl BackgroundJob for Cleaning {
     #[inline]
     fn due(&self, context: &JobContext) -> u64 {
-        let Some(idle_after) = self.idle_after else {
-            return NEVER;
-        };
+        let Some(idle_after) = self.idle_after else { return NEVER };
         if !context.mapping.wants_cleaning() {
             return NEVER;
         }

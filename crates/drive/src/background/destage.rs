@@ -17,11 +17,12 @@
 //! # Validity
 //! One pass at a time for each assembly. The order in which real firmware destages is not published.
 
-use super::{Activity, BackgroundJob, JobContext, NEVER};
+use super::{Activity, BackgroundJob, JobContext};
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, Supply};
+use crate::NEVER;
 use headstack_units::Lba;
 
 /// A pass: data on their way from the buffer to the medium.
@@ -92,10 +93,7 @@ impl Destage {
         let first = size.sector_of(choice.blocks.start);
         let most = choice.blocks.count().min(context.buffer.unwritten.pass_most);
         // With a mapping that chooses the places now, the pass may fill a whole track.
-        let run = match context.mapping.moves_writes() {
-            true => choice.place.sectors_per_track,
-            false => choice.place.run,
-        };
+        let run = if context.mapping.moves_writes() { choice.place.sectors_per_track } else { choice.place.run };
         let count = size.fitting(most).min(u64::from(run)) as u32;
         let range = context.buffer.blocks(first, count);
         let order = AccessRequest {
@@ -126,12 +124,8 @@ impl Destage {
         let mut best: Option<(u64, Choice)> = None;
         let mut seen = 0;
         for extent in dirty.sweep(self.cursor, scope) {
-            let Some(blocks) = dirty.to_write(extent, at, all) else {
-                continue;
-            };
-            let Some((cost, choice)) = Destage::reach(context, at, blocks) else {
-                continue;
-            };
+            let Some(blocks) = dirty.to_write(extent, at, all) else { continue };
+            let Some((cost, choice)) = Destage::reach(context, at, blocks) else { continue };
             if best.as_ref().is_none_or(|b| cost < b.0) {
                 best = Some((cost, choice));
             }

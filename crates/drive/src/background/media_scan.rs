@@ -336,9 +336,7 @@ impl Scan {
     pub fn read_on(&mut self, context: &mut JobContext, until: u64, busy: (u64, u64)) {
         let m = context.mechanics;
         while self.until < until {
-            let Some(track) = self.track(m, self.next) else {
-                return;
-            };
+            let Some(track) = self.track(m, self.next) else { return };
             let begun = self.until;
             let arm = &mut context.mechanism.arms[0];
             let distance = arm.cylinder.abs_diff(track.cylinder);

@@ -25,12 +25,10 @@ use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::service::channels::Channels;
 use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
+use crate::NEVER;
 use destage::Writing;
 use media_scan::Scan;
 use read_ahead::ReadAhead;
-
-/// A time later than all others.
-pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Times that all assemblies of a unit share, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -115,9 +113,7 @@ impl JobContext<'_> {
         let mut read = Pass { end: order.start, ..Pass::default() };
         let mut after = None;
         while let Mapping::Log(log) = &*self.mapping {
-            let Some(block) = log.incomplete_after(after, order, partial) else {
-                break;
-            };
+            let Some(block) = log.incomplete_after(after, order, partial) else { break };
             after = Some(block);
             if let Some(copy) = log.read_of(block, read.end) {
                 let part = self.pass(&copy, work);
@@ -125,9 +121,7 @@ impl JobContext<'_> {
                 read = read.then(part);
             }
         }
-        let Mapping::Log(log) = &mut *self.mapping else {
-            return read;
-        };
+        let Mapping::Log(log) = &mut *self.mapping else { return read };
         let wide = log.whole_blocks(order, read.end);
         let pass = carry_out!(self, &wide, work, &mut Writer(log));
         if let Mapping::Log(log) = &mut *self.mapping {
@@ -339,11 +333,6 @@ impl Jobs {
         self.under_way().map_or(NEVER, |run| run.start)
     }
 
-    /// When cleaning or a checkpoint would begin.
-    pub fn log_due(&self, context: &JobContext) -> u64 {
-        self.cleaning.due(context).min(self.checkpoint.due(context))
-    }
-
     /// Begins a pass that writes buffered data, not before `at`; see [`Destage::send`]. False if there are none.
     ///
     /// [`Destage::send`]: destage::Destage::send
@@ -355,9 +344,7 @@ impl Jobs {
     /// Ends the pass in progress, whose data are now on the medium, and returns it; `None` if there was none.
     #[inline]
     pub fn finish_destage(&mut self, context: &mut JobContext) -> Option<Writing> {
-        let Activity::Destage(writing) = self.activity else {
-            return None;
-        };
+        let Activity::Destage(writing) = self.activity else { return None };
         self.activity = Activity::None;
         writing.finish(context);
         Some(writing)
@@ -367,9 +354,7 @@ impl Jobs {
     /// no read-ahead.
     #[inline]
     pub fn stop_read_ahead(&mut self, context: &mut JobContext, at: u64) -> u64 {
-        let Activity::ReadAhead(read_ahead) = &mut self.activity else {
-            return 0;
-        };
+        let Activity::ReadAhead(read_ahead) = &mut self.activity else { return 0 };
         let free = read_ahead.give_way(context, at);
         self.activity = Activity::None;
         context.mechanism.timeline.hold_until(free);

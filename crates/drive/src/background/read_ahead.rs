@@ -210,9 +210,7 @@ impl ReadAhead {
                     return true;
                 }
             }
-            let Some(run) = &mut self.run else {
-                return true;
-            };
+            let Some(run) = &mut self.run else { return true };
             let end = run.at(run.count);
             let passed = if until > end {
                 run.count
@@ -278,9 +276,7 @@ impl ReadAhead {
     #[inline(always)]
     pub fn stop(&self, now: u64, mechanism: &mut Mechanism, buffer: &mut Buffer, in_sector: bool, at: u64) -> u64 {
         buffer.segments.leave_track(self.segment, at);
-        let Some((run, free)) = self.stops(in_sector, at) else {
-            return 0;
-        };
+        let Some((run, free)) = self.stops(in_sector, at) else { return 0 };
         let end = free.max(run.begun).min(run.at(run.count));
         mechanism.timeline.add(now, run.access(end, mechanism.track()));
         mechanism.timeline.hold_until(free);

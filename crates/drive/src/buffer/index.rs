@@ -132,10 +132,7 @@ impl Index {
         let (word, bit) = (&mut self.vacant[i / 64], 1 << (i % 64));
         if vacant != (*word & bit != 0) {
             *word ^= bit;
-            self.vacancies = match vacant {
-                true => self.vacancies + 1,
-                false => self.vacancies - 1,
-            };
+            self.vacancies = if vacant { self.vacancies + 1 } else { self.vacancies - 1 };
         }
     }
 

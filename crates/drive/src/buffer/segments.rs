@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::index::Index;
+use crate::NEVER;
 
 /// One segment, with the sectors `[start, end)`; `end` is never below `start`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,15 +13,13 @@ pub struct Segment {
     pub used: u64,
     /// Time before which commands do not see its data, because the command in service still reads them.
     pub visible_at: u64,
-    /// When the whole track will have been read; [`Segment::NEVER`] if that is not awaited. From then on the
+    /// When the whole track will have been read; [`NEVER`] if that is not awaited. From then on the
     /// segment starts at `track_start`.
     pub whole_track: u64,
     pub track_start: u64,
 }
 
 impl Segment {
-    pub const NEVER: u64 = u64::MAX;
-
     pub fn is_empty(&self) -> bool {
         self.start >= self.end
     }
@@ -38,7 +37,7 @@ impl Segment {
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
-        self.whole_track = Segment::NEVER;
+        self.whole_track = NEVER;
         self.visible_at = 0;
     }
     /// Keeps only the last `size` sectors.
@@ -343,7 +342,7 @@ impl Segments {
             }
             s.end = end;
             s.visible_at = 0;
-            s.whole_track = Segment::NEVER;
+            s.whole_track = NEVER;
             s.bound(size);
         });
     }
@@ -363,7 +362,7 @@ impl Segments {
         // This changes no address, so the index need not know.
         let s = &mut self.list[segment];
         if at < s.whole_track {
-            s.whole_track = Segment::NEVER;
+            s.whole_track = NEVER;
         }
     }
 
@@ -376,7 +375,7 @@ impl Segments {
                 self.change(i, |s| {
                     s.start = s.start.min(s.track_start);
                     s.bound(size);
-                    s.whole_track = Segment::NEVER;
+                    s.whole_track = NEVER;
                 });
             }
         }

@@ -36,6 +36,7 @@ const OWN: u64 = u64::MAX;
 
 /// A setting of a drive that its host can change.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum Setting {
     /// Number of tags; 0 for no limit. Each queue has so many, if units have their own.
     QueueDepth(u32),
@@ -43,7 +44,6 @@ pub enum Setting {
     Scheduler {
         /// The scheduler's name.
         name: String,
-        /// Its parameters.
         parameters: Params,
     },
     /// Most commands in service at once, for each unit: from 1 to the number in the drive file.
@@ -57,7 +57,6 @@ pub enum Setting {
     /// The timer of a low-power condition: the time without work after which the drive enters it. A drive whose file
     /// has no timers counts the time from the first such setting on.
     IdleTimer {
-        /// The condition.
         condition: Condition,
         /// The timer, 1 ns or more; `None`: as the drive's file has it.
         after: Option<Span>,
@@ -314,9 +313,7 @@ impl Drive {
         for unit in 0..self.units.len() {
             let queue = self.queue_of(unit);
             while in_parts || found.is_none() {
-                let Some(waiting) = self.units[unit].take_waiting(now, name) else {
-                    break;
-                };
+                let Some(waiting) = self.units[unit].take_waiting(now, name) else { break };
                 self.tags[queue].give_back();
                 found = Some(waiting);
             }
@@ -329,9 +326,7 @@ impl Drive {
                 }
             }
         }
-        let Some((request, arrival)) = found else {
-            return false;
-        };
+        let Some((request, arrival)) = found else { return false };
         if let Some(control) = &mut self.control {
             control.completes(now);
         }
@@ -384,9 +379,7 @@ impl Drive {
 
     fn begin_order(&mut self, now: Time, order: ControlChange) {
         let idle = self.rest_at(now.0);
-        let Some(control) = &mut self.control else {
-            return;
-        };
+        let Some(control) = &mut self.control else { return };
         // A drive that is still recovering for a command is not idle.
         if idle && control.low_power.decided() <= now.0 {
             self.take_effect(now, order);
@@ -405,9 +398,7 @@ impl Drive {
         let ends = self.units.iter().map(|u| u.busy_end());
         let at = ends.fold(now.0, u64::max);
         self.units.iter_mut().for_each(|u| u.recovers_until(Time(at)));
-        let Some(control) = &mut self.control else {
-            return;
-        };
+        let Some(control) = &mut self.control else { return };
         control.order = None;
         control.low_power.rests_since(at);
         match order {
@@ -443,9 +434,7 @@ impl Drive {
 
     /// Whether the drive is idle at `now`. If so, its power conditions are brought up to that time.
     pub(super) fn rest_at(&mut self, now: u64) -> bool {
-        let Some(control) = &self.control else {
-            return false;
-        };
+        let Some(control) = &self.control else { return false };
         if now <= control.low_power.decided() {
             return control.order.is_none() && self.idle_since(now).is_some();
         }
@@ -491,9 +480,7 @@ impl Drive {
             Some(c) => now.0 < c.low_power.decided() || self.rest_at(now.0),
             None => false,
         };
-        let Some(control) = self.control.as_mut().filter(|_| rests) else {
-            return;
-        };
+        let Some(control) = self.control.as_mut().filter(|_| rests) else { return };
         let ready = control.low_power.wake(now.0);
         if ready > now.0 {
             self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
@@ -513,15 +500,11 @@ impl Drive {
                     _ => sink(c),
                 }
             });
-            let Some(control) = &mut self.control else {
-                return;
-            };
+            let Some(control) = &mut self.control else { return };
             control.last_end = control.last_end.max(last);
             control.effective_at = own.or(control.effective_at);
             // A flush is announced when it starts. What the host looks at before its end is the drive of before.
-            let Some(at) = control.effective_at.filter(|at| *at < until) else {
-                return;
-            };
+            let Some(at) = control.effective_at.filter(|at| *at < until) else { return };
             control.effective_at = None;
             if let Some(order) = control.order.take() {
                 self.take_effect(at, order);

@@ -109,9 +109,7 @@ impl Drive {
     /// phase is revoked. Read-ahead in progress is told when it ends. A period without work may be told in
     /// several pieces. Power conditions belong to the whole drive, so each assembly gets them.
     pub fn tell_phases(&mut self, until: Time, sink: &mut dyn FnMut(&Phase)) {
-        let Some(mut listener) = self.listener.take() else {
-            return;
-        };
+        let Some(mut listener) = self.listener.take() else { return };
         // Brings background work and power conditions up to date.
         self.active_until(until.0);
         self.rest_at(until.0);

@@ -59,7 +59,7 @@ impl Drive {
 
     /// All units.
     pub fn units_shown(&self) -> Vec<UnitShown> {
-        let per_stack = self.design.addresses.units_per_stack();
+        let per_stack = self.design.addresses.shares as usize;
         let of = |(number, unit): (usize, &ServiceUnit)| UnitShown {
             stack: (number / per_stack) as u32,
             positions: unit.mechanics().positions(),

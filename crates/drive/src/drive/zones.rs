@@ -62,9 +62,7 @@ impl Drive {
 
     /// Checks a command that arrives at `now`. False if it breaks a rule; then it has completed with an error.
     pub(super) fn admit_to_zones(&mut self, now: Time, request: &DriveRequest) -> bool {
-        let Some(Err(sense)) = self.zones.as_mut().map(|z| z.admit(request)) else {
-            return true;
-        };
+        let Some(Err(sense)) = self.zones.as_mut().map(|z| z.admit(request)) else { return true };
         if let Some(control) = &mut self.control {
             control.completes(now);
         }

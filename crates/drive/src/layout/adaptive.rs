@@ -222,10 +222,7 @@ impl Adaptive {
         let band = zone.band(spot.band);
         let part = band.parts[spot.head];
         let format = zone.formats[spot.head];
-        let track = match self.outward(spot.head) {
-            true => part.tracks - 1 - spot.track,
-            false => spot.track,
-        };
+        let track = if self.outward(spot.head) { part.tracks - 1 - spot.track } else { spot.track };
         let order = self.head_at(spot.band, spot.head) as u64;
         let switches = spot.band * u64::from(self.surfaces) + order;
         let before = match self.head_at(spot.band, 0) {
@@ -352,10 +349,7 @@ impl Layout for Adaptive {
         let band = zone.band(index);
         let tracks = band.parts[head as usize].tracks;
         let inward = band.track_at_step(step, tracks)?;
-        let track = match self.outward(head as usize) {
-            true => tracks - 1 - inward,
-            false => inward,
-        };
+        let track = if self.outward(head as usize) { tracks - 1 - inward } else { inward };
         let start = self.track_start(zone, index, head as usize, track);
         let address = start + u64::from(sector);
         (sector < format && address < self.capacity).then_some(address)
@@ -380,10 +374,7 @@ impl Layout for Adaptive {
         let twice = (2 * u64::from(step) + 1) * u64::from(tracks);
         let inward = twice / (2 * u64::from(band.width));
         let inward = (inward as u32).min(tracks - 1);
-        let track = match self.outward(head as usize) {
-            true => tracks - 1 - inward,
-            false => inward,
-        };
+        let track = if self.outward(head as usize) { tracks - 1 - inward } else { inward };
         let start = self.track_start(zone, index, head as usize, track);
         (start < self.capacity).then_some(start)
     }

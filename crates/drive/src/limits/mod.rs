@@ -32,14 +32,12 @@ pub mod parameters;
 
 use crate::command::{Completion, Components, Hint, LimitIndex};
 use crate::sense::LimitEnd;
+use crate::NEVER;
 use headstack_units::Time;
 use parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// No such time.
-pub(crate) const NEVER: u64 = Time::NEVER.0;
 
 /// No limit is in force.
 const UNLIMITED: u8 = LimitIndex::COUNT as u8;
@@ -287,19 +285,14 @@ impl Limits {
     #[inline]
     pub fn pass(&mut self) -> Passed {
         let now = self.next();
-        let Some(Reverse((_, index, _))) = self.passing.pop() else {
-            return Passed::Nothing;
-        };
+        let Some(Reverse((_, index, _))) = self.passing.pop() else { return Passed::Nothing };
         let index = index as usize;
         let state = &mut self.states[index];
         state.missed = true;
         let (at, write) = (state.at, state.write);
         if state.expires <= state.changes {
             let (policy, is_guideline) = state.end;
-            self.count(write, at, |c| match is_guideline {
-                true => &mut c.n_guideline,
-                false => &mut c.n_inactive,
-            });
+            self.count(write, at, |c| if is_guideline { &mut c.n_guideline } else { &mut c.n_inactive });
             let end = match policy {
                 Policy::CompleteUnavailable => LimitEnd::Unavailable,
                 _ => LimitEnd::AbortedBefore,
@@ -325,9 +318,7 @@ impl Limits {
     /// The service of a command begins at `start` and would complete as `done` says. Its active time may change that.
     #[inline]
     pub fn serves(&mut self, index: usize, start: u64, done: &mut Completion) {
-        let Some(state) = self.states.get(index).copied() else {
-            return;
-        };
+        let Some(state) = self.states.get(index).copied() else { return };
         if state.serial == 0 {
             return;
         }

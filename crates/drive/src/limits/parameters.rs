@@ -153,10 +153,7 @@ impl LimitsSpec {
     /// The limits of reads or of writes; those that are not given have no times.
     pub fn limits(&self, write: bool) -> [DurationLimit; LimitIndex::COUNT] {
         let mut all = [DurationLimit::default(); LimitIndex::COUNT];
-        let given = match write {
-            false => &self.reads,
-            true => &self.writes,
-        };
+        let given = if write { &self.writes } else { &self.reads };
         for (to, from) in all.iter_mut().zip(given) {
             *to = *from;
         }

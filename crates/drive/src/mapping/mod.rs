@@ -199,9 +199,7 @@ pub(crate) fn checkpoints_by(spec: &DriveSpec, writers: &[bool]) -> Result<Optio
 /// # Errors
 /// As for reading `[mapping]`, and an arm that does not always write.
 pub(crate) fn cleaning_of(spec: &DriveSpec, writers: &[bool]) -> Result<Option<(usize, Span)>, SpecError> {
-    let Some(p) = parameters::read(spec)?.filter(|p| p.cleaning.is_on()) else {
-        return Ok(None);
-    };
+    let Some(p) = parameters::read(spec)?.filter(|p| p.cleaning.is_on()) else { return Ok(None) };
     Ok(Some((p.cleaning.assembly(writers)?, p.cleaning.idle_after)))
 }
 

@@ -241,13 +241,7 @@ fn rows(p: &Currents, idle: f64) -> Result<Vec<Observed>, SpecError> {
                 let need = "shares of time, or a rate with times per request";
                 return Err(SpecError::new(key("iops"), "both", need));
             }
-            Some(iops) => {
-                let mut shares = [0.0; 3];
-                for (share, time) in shares.iter_mut().zip(times) {
-                    *share = iops * seconds(time).unwrap_or(0.0);
-                }
-                shares
-            }
+            Some(iops) => times.map(|time| iops * seconds(time).unwrap_or(0.0)),
         };
         let sum: f64 = shares.iter().sum();
         if !(shares.iter().all(|f| *f >= 0.0) && sum > 0.0 && sum <= 1.0 + 1e-9) {

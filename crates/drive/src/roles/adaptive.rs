@@ -151,10 +151,7 @@ impl RolePolicy for Adaptive {
     fn modes(&self, arms: u32) -> Vec<Mode> {
         let p = &self.parameters;
         let roles = |a: u32| vec![if a == 0 { Role::Write } else { Role::Read }];
-        let split = match p.split.is_empty() {
-            true => (0..arms).map(roles).collect(),
-            false => p.split.clone(),
-        };
+        let split = if p.split.is_empty() { (0..arms).map(roles).collect() } else { p.split.clone() };
         let mut modes = vec![Mode { name: "split", roles: split }, Mode { name: "shared", roles: p.shared.clone() }];
         if p.start == Start::Shared {
             modes.swap(SPLIT, SHARED);
@@ -171,10 +168,7 @@ impl RolePolicy for Adaptive {
     fn wanted(&mut self, _now: u64, current: usize) -> usize {
         let p = &self.parameters;
         let split = current == self.split;
-        let change = match split {
-            true => self.fraction < p.to_shared_below,
-            false => self.fraction > p.to_split_above,
-        };
+        let change = if split { self.fraction < p.to_shared_below } else { self.fraction > p.to_split_above };
         if !change || self.served < p.dwell {
             return current;
         }

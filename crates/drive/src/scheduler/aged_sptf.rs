@@ -150,9 +150,7 @@ impl CostFunction for AgedBeside<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
         let (cost, arm) = self.aged.of(i, arm)?;
-        let Some(target) = self.deadlines.of(i) else {
-            return Some((cost, arm));
-        };
+        let Some(target) = self.deadlines.of(i) else { return Some((cost, arm)) };
         let left = self.order.urgency.wait_ns(target, self.aged.view.now);
         let slack = self.order.slack_weight * left.max(0.0);
         Some((cost + self.aged.worth(i) + slack, arm))

@@ -186,10 +186,7 @@ impl SeekLowerBound {
     #[inline]
     pub fn at(&self, mechanics: &Mechanics, start: [u64; 2]) -> Moment<'_> {
         let read = mechanics.rotation.angle_at(Time(start[0]));
-        let write = match start[1] == start[0] {
-            true => read,
-            false => mechanics.rotation.angle_at(Time(start[1])),
-        };
+        let write = if start[1] == start[0] { read } else { mechanics.rotation.angle_at(Time(start[1])) };
         Moment {
             floor: self,
             apart: start[1] != start[0],
@@ -420,10 +417,7 @@ impl ArmSnapshot<'_> {
         let moved = u32::from(self.floor.moves[at]);
         let spread = u32::from(self.floor.spread[at]);
         let later = u32::from(self.later[write]);
-        let age = match AGED {
-            true => u32::from(ageing.of(chunk.since[row])),
-            false => 0,
-        };
+        let age = if AGED { u32::from(ageing.of(chunk.since[row])) } else { 0 };
         let wait = score.saturating_sub(moved + later + age);
         // A delay at the limit may be longer in truth.
         wait >= spread + EXCESS && later < LONGEST_DELAY * TURN && (!AGED || (score < NEVER && ageing.knows(later_ns)))

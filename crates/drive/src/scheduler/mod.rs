@@ -144,9 +144,7 @@ impl View<'_> {
     /// Whether a free arm reaches a command.
     #[inline]
     fn reaches(&self, arm: usize, item: &Waiting) -> bool {
-        let Some(head_sets) = self.head_sets else {
-            return true;
-        };
+        let Some(head_sets) = self.head_sets else { return true };
         let place = &item.place;
         self.is_usable(arm) && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
     }

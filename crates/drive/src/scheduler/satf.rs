@@ -52,10 +52,7 @@ impl CostFunction for Access<'_> {
 pub(super) fn needs_of(cache_aware: bool) -> Needs {
     Needs {
         positions: true,
-        addresses: match cache_aware {
-            true => Addresses::Reads,
-            false => Addresses::None,
-        },
+        addresses: if cache_aware { Addresses::Reads } else { Addresses::None },
         ..Needs::default()
     }
 }
@@ -102,9 +99,7 @@ fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
         if serves(i) {
             return Some(first_of_equals(i, &mut ages));
         }
-        let Some(i) = inside.next() else {
-            return found;
-        };
+        let Some(i) = inside.next() else { return found };
         if found.is_none_or(|f| queue.older(i, f)) && serves(i) {
             found = Some(i);
         }

@@ -65,9 +65,7 @@ impl<P: CostFunction> Best<'_, P> {
     /// arm.
     #[inline]
     fn consider(&mut self, index: usize, arm: usize) {
-        let Some((cost, arm)) = self.price.of(index, arm) else {
-            return;
-        };
+        let Some((cost, arm)) = self.price.of(index, arm) else { return };
         let choice = Choice { index, arm };
         if let Some(best) = self.cost {
             let before = &self.choice;
@@ -232,14 +230,8 @@ fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Score
         // The next chunk upwards, and the chunk after the next one downwards.
         let (mut up, mut down) = (home, home);
         loop {
-            let far_up = match up < positions.pieces() {
-                true => positions.least(up).0.saturating_sub(here),
-                false => u32::MAX,
-            };
-            let far_down = match down > 0 {
-                true => here.saturating_sub(positions.least(down).0),
-                false => u32::MAX,
-            };
+            let far_up = if up < positions.pieces() { positions.least(up).0.saturating_sub(here) } else { u32::MAX };
+            let far_down = if down > 0 { here.saturating_sub(positions.least(down).0) } else { u32::MAX };
             let far = far_up.min(far_down);
             if far == u32::MAX || far > best.floor.reach(best.within_ns) {
                 break;

@@ -142,9 +142,7 @@ pub(crate) use quantity;
 
 /// A number with a unit, converted to SI units.
 fn with_unit(value: &Value, need: &str, units: &[(&str, f64)]) -> Result<f64, SpecError> {
-    let Value::String(text) = value else {
-        return Err(wrong_kind(value, need));
-    };
+    let Value::String(text) = value else { return Err(wrong_kind(value, need)) };
     let listed = need.rsplit(": ").next().unwrap_or(need);
     parse_with_units(text, units, listed).map_err(|e| SpecError::new("", format!("{:?}", e.got), e.need))
 }

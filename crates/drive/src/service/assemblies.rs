@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::{CommandServer, BARE};
 use crate::assembly::{Assembly, Coupling, Mechanism};
-use crate::background::{Activity, BackgroundJob, NEVER};
+use crate::background::{Activity, BackgroundJob};
 use crate::layout::Place;
 use crate::mapping::{self, Mapping};
 use crate::mechanics::{Arm, Mechanics};
@@ -11,6 +11,7 @@ use crate::parallelism::{HeadSet, Parking};
 use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use crate::unit_plan::UnitPlan;
+use crate::NEVER;
 use headstack_engine::SpecError;
 use headstack_units::Turn;
 
@@ -150,12 +151,8 @@ impl CommandServer {
     /// # Errors
     /// As for reading `[mapping]`.
     pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
-        let Mapping::Log(log) = &mut self.mapping else {
-            return Ok(());
-        };
-        let Some((count, interval)) = mapping::initial_writes(spec)? else {
-            return Ok(());
-        };
+        let Mapping::Log(log) = &mut self.mapping else { return Ok(()) };
+        let Some((count, interval)) = mapping::initial_writes(spec)? else { return Ok(()) };
         let writing = |(_, head_set): &(usize, &HeadSet)| head_set.writes;
         let sets: Vec<usize> = self.arms.head_sets.iter().enumerate().filter(writing).map(|p| p.0).collect();
         let mut arms: Vec<Arm> = Vec::new();
@@ -232,9 +229,7 @@ impl CommandServer {
 
     #[inline(never)]
     fn couple_others(&mut self, a: usize) {
-        let Some(coupling) = self.arms.assemblies[a].mechanism.coupling.as_deref_mut() else {
-            return;
-        };
+        let Some(coupling) = self.arms.assemblies[a].mechanism.coupling.as_deref_mut() else { return };
         let Coupling { turned, moves } = std::mem::take(coupling);
         let follow = self.arms.follows;
         let (now, sets) = (self.times.now, self.arms.sets);
@@ -313,9 +308,7 @@ impl CommandServer {
             if busy {
                 return;
             }
-            let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else {
-                return;
-            };
+            let Some((due, a)) = self.due_first().filter(|first| first.0 < until) else { return };
             if a != active {
                 self.take_over(self.number_of(a, 0), due);
             }
@@ -336,7 +329,7 @@ impl CommandServer {
             // Only one assembly works at a time, so the others also wait for the active one.
             let (context, jobs) = self.context(a);
             context.mechanism.timeline.hold_until(free);
-            let due = jobs.destage.due(&context).min(jobs.log_due(&context));
+            let due = jobs.destage.due(&context).min(jobs.cleaning.due(&context)).min(jobs.checkpoint.due(&context));
             if due < first.0 {
                 first = (due, a);
             }
@@ -449,11 +442,6 @@ impl CommandServer {
         if let Some(scan) = &mut jobs.media_scan {
             scan.use_wait(&mut context, before, target);
         }
-    }
-
-    /// Whether idle assemblies follow the one that works.
-    pub fn follows_one(&self) -> bool {
-        self.arms.follows
     }
 
     /// Whether a description makes idle assemblies follow.

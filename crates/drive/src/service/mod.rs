@@ -23,7 +23,7 @@ mod write;
 
 use crate::assembly::Assembly;
 use crate::background::read_ahead::ReadAhead;
-use crate::background::{Activity, JobContext, Jobs, Times, NEVER};
+use crate::background::{Activity, JobContext, Jobs, Times};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
@@ -35,6 +35,7 @@ use crate::phase::{ActiveByWork, ActiveTime, Phase};
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use crate::unit_plan::UnitPlan;
+use crate::NEVER;
 use channels::Channels;
 use headstack_engine::SpecError;
 use headstack_units::Time;
@@ -118,7 +119,7 @@ pub(crate) struct Arms {
     /// Whether movements of one assembly affect the others.
     coupled: bool,
     /// Whether idle assemblies follow the one that works.
-    follows: bool,
+    pub follows: bool,
 }
 
 /// What the units of all drives of a design have in common. It stands in the memory once, so that a run with many drives
@@ -176,10 +177,8 @@ impl CommandServer {
         let (head_sets, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = CommandServer::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
-        let channels = assemblies::channels(spec, at_once);
         let c = &spec.cache;
-        let own = (plan.first_arm, plan.arms.len());
-        let writers = crate::roles::writers(spec, &models.roles, own)?;
+        let writers = crate::roles::writers(spec, &models.roles, (plan.first_arm, plan.arms.len()))?;
         let cleaning = mapping::cleaning_of(spec, &writers)?;
         let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
         if let Some((a, idle_after)) = cleaning {
@@ -190,9 +189,8 @@ impl CommandServer {
             assemblies[a].jobs.checkpoint.on = true;
         }
         let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
-        let bands = matches!(mapping, Mapping::MediaCache(_));
         Ok(CommandServer {
-            cleans: cleaning.is_some() || checkpoints.is_some() || bands,
+            cleans: cleaning.is_some() || checkpoints.is_some() || matches!(mapping, Mapping::MediaCache(_)),
             mapping,
             mechanics,
             arms: Arms {
@@ -202,7 +200,7 @@ impl CommandServer {
                 sets: head_sets.len() / plan.arms.len(),
                 assemblies,
                 at_once,
-                channels,
+                channels: assemblies::channels(spec, at_once),
                 coupled,
                 follows,
                 head_sets,
@@ -317,10 +315,7 @@ impl CommandServer {
             Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         // Read-ahead goes on behind the command.
-        let wanted = match self.buffer.segments.list().is_empty() {
-            true => count,
-            false => u32::MAX,
-        };
+        let wanted = if self.buffer.segments.list().is_empty() { count } else { u32::MAX };
         let mut place = Place::default();
         let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
         found.then_some(place)
@@ -346,9 +341,7 @@ impl CommandServer {
         let (moves, active_delay) = self.earliest_moves(now);
         let active = self.active_set();
         let minimum = self.shared.timing.minimum_write;
-        let Mapping::Log(log) = &mut self.mapping else {
-            return None;
-        };
+        let Mapping::Log(log) = &mut self.mapping else { return None };
         let mut best: Option<(u64, u64)> = None;
         for (i, head_set) in self.arms.head_sets.iter().enumerate() {
             if usable >> i & 1 == 0 || !head_set.writes {

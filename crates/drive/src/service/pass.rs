@@ -316,9 +316,7 @@ pub fn run_pieces<P: Places>(
             0 => first,
             done => places.place(m, &order, done, arm, pieces.scratch.pass.end),
         };
-        let Some(place) = place else {
-            break;
-        };
+        let Some(place) = place else { break };
         let count = place.run.min(order.count - pieces.done);
         pieces.take(arm, &place, count, channels.as_deref_mut());
         pieces.done += count;
@@ -391,9 +389,7 @@ impl Pieces<'_> {
     /// wait for `wait`. A sector of a write whose data are not there when the head reaches it costs whole turns.
     fn wait_for_data(&mut self, place: &Place, count: u32, there: u64, mut wait: u64) -> u64 {
         let (order, period) = (self.order, self.m.rotation.period_ns());
-        let Some(supply) = order.supply else {
-            return wait;
-        };
+        let Some(supply) = order.supply else { return wait };
         if self.done == 0 && supply.gate > 1 {
             let have = order.have(&supply, supply.gate.min(order.count));
             wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);

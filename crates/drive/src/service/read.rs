@@ -4,11 +4,12 @@ use super::pass::{self, AccessRequest, Pass};
 use super::{CommandServer, Task, BARE, BUFFERED, GENERAL};
 use crate::background::read_ahead::{ReadAhead, Run};
 use crate::background::Activity;
-use crate::buffer::{Blocks, Segment};
+use crate::buffer::Blocks;
 use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::phase::{Track, Work};
 use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
+use crate::NEVER;
 use headstack_units::{nearest, Time};
 
 impl CommandServer {
@@ -69,7 +70,7 @@ impl CommandServer {
             self.buffer.segments.change(segment, |s| {
                 s.start = s.start.max(past);
                 s.end = s.end.max(s.start);
-                s.whole_track = Segment::NEVER;
+                s.whole_track = NEVER;
             });
         }
     }
@@ -362,7 +363,7 @@ impl CommandServer {
             };
             start = start.saturating_sub(passed as u64).max(low);
         }
-        let (mut whole_track, mut track_start) = (Segment::NEVER, 0);
+        let (mut whole_track, mut track_start) = (NEVER, 0);
         if self.shared.cache.keep_whole_track && !self.compat {
             whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
             (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);

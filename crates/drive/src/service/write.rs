@@ -96,9 +96,7 @@ impl CommandServer {
     /// Where writes go to a cache on the medium: lets the write wait until there is room for it.
     #[inline(never)]
     fn make_room(&mut self, task: Task, admission: &mut Admission, through: bool) {
-        let Mapping::MediaCache(media) = &self.mapping else {
-            return;
-        };
+        let Mapping::MediaCache(media) = &self.mapping else { return };
         let (piece, direct) = media.piece(task.sector, task.count);
         if direct {
             return;
@@ -203,9 +201,7 @@ impl CommandServer {
     #[inline(never)]
     fn settling_minimum(&self, sector: u64) -> u64 {
         let minimum = self.shared.timing.minimum_write;
-        let Some(place) = self.mapping.locate(&self.mechanics, sector) else {
-            return 0;
-        };
+        let Some(place) = self.mapping.locate(&self.mechanics, sector) else { return 0 };
         let movement = self.mechanics.move_ns(self.arm(), place.cylinder, place.head, true);
         minimum.saturating_sub(movement)
     }
@@ -341,9 +337,7 @@ impl CommandServer {
     pub fn reached(&self, blocks: Blocks) -> bool {
         let (mut at, past) = self.buffer.size.sectors_of(blocks);
         while at < past {
-            let Some(place) = self.mapping.locate(&self.mechanics, at) else {
-                return false;
-            };
+            let Some(place) = self.mapping.locate(&self.mechanics, at) else { return false };
             let mut head_sets = self.serving_head_sets().iter();
             if !head_sets.any(|p| p.reaches(1 << place.head, place.cylinder, true)) {
                 return false;

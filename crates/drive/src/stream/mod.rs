@@ -58,7 +58,6 @@ struct StreamZone {
     rest: Bands,
     /// Time from the beginning of the zone to the end of its last sector.
     length: u128,
-    /// Number of sectors.
     sectors: u64,
 }
 
@@ -315,9 +314,7 @@ impl Stream {
     /// sector; 0 for none. Grows strictly. Beyond what the surfaces hold, the end of the last sector.
     pub fn turns(&self, bytes: u64) -> u128 {
         let bytes = bytes.min(self.held);
-        let Some(last) = bytes.checked_sub(1) else {
-            return 0;
-        };
+        let Some(last) = bytes.checked_sub(1) else { return 0 };
         let sector = last / self.sector_bytes;
         let z = self.zones.partition_point(|z| z.first <= sector) - 1;
         let zone = &self.zones[z];

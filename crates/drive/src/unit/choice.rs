@@ -32,9 +32,7 @@ impl ServiceUnit {
         }
         let (mut at, past) = (item.sector, item.sector + item.count as u64);
         while at < past {
-            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else {
-                break;
-            };
+            let Some(place) = self.server.mapping.locate(&self.server.mechanics, at) else { break };
             surfaces |= 1 << place.head;
             at += place.run as u64;
         }
@@ -67,8 +65,7 @@ impl ServiceUnit {
     /// The next command and its head set.
     #[inline(never)]
     pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
-        let single = self.queue.len() == 1;
-        let given = self.rules.fcfs || (single && !self.scheduler.picks_lone());
+        let given = self.rules.fcfs || (self.queue.len() == 1 && !self.scheduler.picks_lone());
         if given && self.server.arms.head_sets.len() == 1 {
             return Choice { index: oldest, arm: 0 };
         }
@@ -86,8 +83,7 @@ impl ServiceUnit {
             return Choice { index: oldest, arm: self.server.active_set() as u8 };
         }
         self.server.run_background(start);
-        let server = &self.server;
-        let queue = &self.queue;
+        let (server, queue) = (&self.server, &self.queue);
         let (moves, active_delay) = server.earliest_moves(start);
         let arms = match &server.arms.assemblies[..] {
             [one] => &one.mechanism.arms,
@@ -98,9 +94,7 @@ impl ServiceUnit {
             }
             several => {
                 self.standing.clear();
-                let several = several[..server.arms.serving].iter();
-                let arms = several.flat_map(|a| &a.mechanism.arms);
-                self.standing.extend(arms.copied());
+                self.standing.extend(several[..server.arms.serving].iter().flat_map(|a| &a.mechanism.arms));
                 &self.standing
             }
         };
@@ -159,10 +153,7 @@ impl ServiceUnit {
         let place = self.server.predict_write(start, usable);
         let server = &mut self.server;
         if self.rules.fcfs {
-            let here = match first.writes() {
-                true => place,
-                false => server.mapping.locate(&server.mechanics, first.sector),
-            };
+            let here = if first.writes() { place } else { server.mapping.locate(&server.mechanics, first.sector) };
             if let (Some(here), false) = (here, first.request.command == Command::Flush) {
                 self.queue.relocate(oldest, here);
             }

@@ -31,7 +31,7 @@ pub(crate) struct Faults {
     /// Future faults, the next one last.
     planned: Vec<PlannedFault>,
     /// For each head set, the surfaces whose heads have failed without the drive's knowledge, as bits.
-    unknown: Vec<u64>,
+    pub unknown: Vec<u64>,
     unknown_reports: Vec<PlannedFault>,
     /// Whether a head set no longer reaches all its surfaces.
     pub degraded: bool,
@@ -56,11 +56,6 @@ impl Faults {
             Some(f) if f.at <= now => self.planned.pop(),
             _ => None,
         }
-    }
-
-    /// The surfaces on which a head set has failed without the drive's knowledge.
-    pub fn unknown_to(&self, head_set: usize) -> u64 {
-        self.unknown[head_set]
     }
 
     /// Records a fault. True if the drive was warned, so that it deconfigures the part at once.

@@ -3,8 +3,9 @@
 use super::{ServiceUnit, Step};
 use crate::command::{Command, Completion, DriveRequest, Hint};
 use crate::limits::parameters::LimitsSpec;
-use crate::limits::{CountsByLimit, Limits, Passed, NEVER};
+use crate::limits::{CountsByLimit, Limits, Passed};
 use crate::sense::LimitEnd;
+use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -88,9 +89,7 @@ impl ServiceUnit {
     /// [`ServiceUnit::enqueue`] where limits apply.
     #[inline(never)]
     pub(super) fn enqueue_limited(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
-        let Some(limited) = &mut self.limited else {
-            return;
-        };
+        let Some(limited) = &mut self.limited else { return };
         if limited.is_shut(admitted.0) {
             limited.held.push_back((arrival, request));
             return;
@@ -143,9 +142,7 @@ impl ServiceUnit {
 
     /// The event at `now` of [`ServiceUnit::look_ahead`].
     fn time_passes(&mut self, now: u64) -> Step {
-        let Some(limited) = &mut self.limited else {
-            return Step::Again;
-        };
+        let Some(limited) = &mut self.limited else { return Step::Again };
         if limited.limits.next() > now {
             limited.shut_from = NEVER;
             for (arrival, request) in std::mem::take(&mut limited.held) {
@@ -187,9 +184,7 @@ impl ServiceUnit {
     /// The service of command number `index` has begun at `start`; its completion is in the server's `done`.
     #[inline(never)]
     pub(super) fn serves_limited(&mut self, index: usize, start: u64) {
-        let Some(limited) = &mut self.limited else {
-            return;
-        };
+        let Some(limited) = &mut self.limited else { return };
         let done = &mut self.server.done;
         limited.limits.serves(index, start, done);
         let (end, at) = (done.limit, done.completion.0);
@@ -207,9 +202,7 @@ impl ServiceUnit {
 
     /// What the host does after a command that ended without data at `at`; on SAS nothing.
     fn costs(&mut self, end: LimitEnd, at: u64) {
-        let Some(limited) = self.limited.as_mut().filter(|l| l.limits.is_sata) else {
-            return;
-        };
+        let Some(limited) = self.limited.as_mut().filter(|l| l.limits.is_sata) else { return };
         if end == LimitEnd::Unavailable {
             limited.shut_from = limited.shut_from.min(at);
             return;

@@ -24,6 +24,7 @@ use crate::scheduler::{self, Scheduler};
 use crate::service::{self, CommandServer, Shared, Task};
 use crate::spec::DriveSpec;
 use crate::unit_plan::UnitPlan;
+use crate::NEVER;
 use choice::Reach;
 use faults::Faults;
 use headstack_engine::SpecError;
@@ -55,6 +56,26 @@ enum Scanning {
     OwnArm,
 }
 
+impl Scanning {
+    /// The last assembly of a unit gets the scan.
+    fn new(spec: &DriveSpec, server: &mut CommandServer) -> Result<Scanning, SpecError> {
+        let scan = Scan::new(spec, &server.mechanics)?;
+        let own_arm = scan.as_ref().map(Scan::own_arm);
+        if let Some(last) = server.arms.assemblies.last_mut() {
+            last.jobs.media_scan = scan.map(Box::new);
+            if own_arm == Some(true) {
+                last.jobs.activity = Activity::Scan;
+            }
+        }
+        server.arms.serving -= usize::from(own_arm == Some(true));
+        Ok(match own_arm {
+            None => Scanning::No,
+            Some(true) => Scanning::OwnArm,
+            Some(false) => Scanning::InWaits,
+        })
+    }
+}
+
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
 // It has more fields than other types because what most units do without, from `faults` on, has nothing else in common
 // that would make it a part with a name.
@@ -64,7 +85,7 @@ pub(crate) struct ServiceUnit {
     /// Whether commands take the way of `simple.rs`.
     simple: bool,
     /// Whether commands may be served when they arrive; see `simple.rs`.
-    in_sequence: bool,
+    pub in_sequence: bool,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
     scanning: Scanning,
@@ -126,33 +147,14 @@ impl ServiceUnit {
             n => n.min(assemblies),
         };
         let (table, roles) = Roles::new(spec, models, plan.first_arm)?;
-        let mut server = CommandServer::new(
-            (spec, shared.clone()),
-            models,
-            plan,
-            mechanics,
-            limit,
-            options.compat_disksim_40,
-            &table,
-        )?;
+        let compat = options.compat_disksim_40;
+        let mut server = CommandServer::new((spec, shared.clone()), models, plan, mechanics, limit, compat, &table)?;
         // Where roles change, a head set that serves everything now may serve less later.
         server.arms.restricted |= roles.is_some();
         let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let scan = Scan::new(spec, &server.mechanics)?;
-        let scanning = match &scan {
-            None => Scanning::No,
-            Some(scan) if scan.own_arm() => Scanning::OwnArm,
-            Some(_) => Scanning::InWaits,
-        };
-        if let Some(last) = server.arms.assemblies.last_mut() {
-            last.jobs.media_scan = scan.map(Box::new);
-            if scanning == Scanning::OwnArm {
-                last.jobs.activity = Activity::Scan;
-            }
-        }
-        server.arms.serving -= usize::from(scanning == Scanning::OwnArm);
+        let scanning = Scanning::new(spec, &mut server)?;
         let planned = faults::planned(spec, plan, options.seed);
         let plain = limit == 1
             && scanning == Scanning::No
@@ -176,7 +178,7 @@ impl ServiceUnit {
             roles,
             write_admission: server.deferred_writes().then(Box::default),
             limited: Limited::new(&spec.duration_limits),
-            limit_event: Time::NEVER.0,
+            limit_event: NEVER,
             scanning,
             standing: Vec::new(),
             first_assembly: 0,
@@ -209,7 +211,7 @@ impl ServiceUnit {
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
     pub fn at_work_at_once(&self) -> usize {
-        if self.server.follows_one() || self.rules.limit > 1 {
+        if self.server.arms.follows || self.rules.limit > 1 {
             return self.server.arms.assemblies.len();
         }
         1 + usize::from(self.scanning == Scanning::OwnArm)
@@ -342,15 +344,6 @@ impl ServiceUnit {
         }
     }
 
-    /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
-    #[inline(always)]
-    pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
-        match self.simple {
-            true => self.enqueue_simple(now, request),
-            false => self.enqueue(now, now, request),
-        }
-    }
-
     /// The arrival of a command after the one that arrived last.
     #[inline(always)]
     fn arrival(&self, arrival: Time, admitted: Time) -> Arrival {
@@ -390,10 +383,7 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        Time(match self.simple {
-            true => self.next_command(),
-            false => self.next_unlimited().min(self.limit_event),
-        })
+        Time(if self.simple { self.next_command() } else { self.next_unlimited().min(self.limit_event) })
     }
 
     /// The same, without the times of limits.
@@ -410,7 +400,7 @@ impl ServiceUnit {
     #[inline]
     fn next_command(&self) -> u64 {
         if self.queue.is_empty() {
-            return Time::NEVER.0;
+            return NEVER;
         }
         self.next_start(self.queue.oldest())
     }
@@ -497,10 +487,7 @@ impl ServiceUnit {
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
     fn serve(&mut self, start: u64, index: usize) {
-        let reversal_cylinder = match self.rules.in_order {
-            true => None,
-            false => self.scheduler.reversal_cylinder(),
-        };
+        let reversal_cylinder = if self.rules.in_order { None } else { self.scheduler.reversal_cylinder() };
         let waiting = &self.queue.items()[index];
         let usual = self.server.is_usual(&waiting.place, waiting.count)
             && reversal_cylinder.is_none()
@@ -562,9 +549,8 @@ impl ServiceUnit {
         self.bring_to(start);
         if self.faults.degraded {
             // Commands that no assembly can serve any more fail at once, without waiting for their turn.
-            let mut waiting = self.queue.by_age();
-            if let Some(index) = waiting.find(|i| self.is_out_of_reach(*i, start)) {
-                drop(waiting);
+            let lost = self.queue.by_age().find(|i| self.is_out_of_reach(*i, start));
+            if let Some(index) = lost {
                 return self.give_up(index, start);
             }
         }
@@ -575,21 +561,9 @@ impl ServiceUnit {
         let choice = self.choose(start, oldest, usable);
         let item = self.queue.items()[choice.index];
         if item.request.command == Command::Flush {
-            // A flush is a barrier: commands in service complete first.
-            let all = self.services().max().unwrap_or(0);
-            if all > start {
-                self.free = all;
-                return Step::Again;
-            }
-            self.server.flush(start);
-            self.sign(item.request.id, item.arrival.at, start);
-            self.queue.remove(choice.index);
-            self.free = self.server.done.completion.0;
-            self.serve_all_until(self.free);
-            return Step::Done;
+            return self.flush(choice.index, start);
         }
-        let needed = self.surfaces_of(&item);
-        let hit = is_held(&self.server, &item, start);
+        let (needed, hit) = (self.surfaces_of(&item), is_held(&self.server, &item, start));
         let head_set = match self.head_set_for(&item, choice.arm as usize, needed, usable, start) {
             Reach::With(head_set) => head_set,
             Reach::Later(at) => {
@@ -618,21 +592,32 @@ impl ServiceUnit {
         if self.scanning != Scanning::No {
             self.scan_beside(&item, &before);
         }
-        let done = &self.server.done;
-        if let Some(roles) = &mut self.roles {
-            // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
-            if done.mechanical || item.writes() {
-                roles.note(start, item.writes());
-            }
+        // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
+        if let Some(roles) = self.roles.as_mut().filter(|_| self.server.done.mechanical || item.writes()) {
+            roles.note(start, item.writes());
         }
         // A read from the buffer may be assigned to an assembly that is still busy.
-        let end = done.completion.0;
-        let assembly = &mut self.server.arms.assemblies[assembly as usize];
-        assembly.serves_until = assembly.serves_until.max(end);
+        let busy_until = &mut self.server.arms.assemblies[assembly as usize].serves_until;
+        *busy_until = self.server.done.completion.0.max(*busy_until);
         self.free = self.next_free();
         if self.limited.is_some() {
             self.serves_limited(choice.index, start);
         }
+        Step::Done
+    }
+
+    /// A flush is a barrier: commands in service complete first.
+    fn flush(&mut self, index: usize, start: u64) -> Step {
+        self.free = self.services().max().unwrap_or(0);
+        if self.free > start {
+            return Step::Again;
+        }
+        let item = self.queue.items()[index];
+        self.server.flush(start);
+        self.sign(item.request.id, item.arrival.at, start);
+        self.queue.remove(index);
+        self.free = self.server.done.completion.0;
+        self.serve_all_until(self.free);
         Step::Done
     }
 

@@ -49,9 +49,7 @@ impl Roles {
         models: &Models,
         first_arm: u32,
     ) -> Result<(roles::RoleTable, Option<Box<Roles>>), SpecError> {
-        let Some((policy, modes)) = roles::build(spec, &models.roles)? else {
-            return Ok((Vec::new(), None));
-        };
+        let Some((policy, modes)) = roles::build(spec, &models.roles)? else { return Ok((Vec::new(), None)) };
         let first = modes[0].roles.clone();
         if modes.len() == 1 {
             return Ok((first, None));
@@ -136,9 +134,7 @@ impl ServiceUnit {
     /// Changes the roles at `start`, up to which the unit was advanced, if the policy wants it. True if they changed.
     #[inline(never)]
     pub(super) fn change_roles(&mut self, start: u64) -> bool {
-        let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else {
-            return false;
-        };
+        let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else { return false };
         self.server.happens(start);
         self.enter_mode(start, mode);
         true
@@ -146,9 +142,7 @@ impl ServiceUnit {
 
     #[inline(never)]
     fn enter_mode(&mut self, at: u64, mode: usize) {
-        let Some(mut roles) = self.roles.take() else {
-            return;
-        };
+        let Some(mut roles) = self.roles.take() else { return };
         roles.enter(at, mode);
         // At rest they change without work: a rest goes on.
         let rests = self.rests_at(at);
@@ -191,9 +185,7 @@ impl ServiceUnit {
 
     /// Excludes modes that leave places without an arm, after a part was taken out of use at `at`.
     pub(super) fn roles_after_fault(&mut self, at: u64) {
-        let Some(roles) = &mut self.roles else {
-            return;
-        };
+        let Some(roles) = &mut self.roles else { return };
         let (head_sets, sets) = (&self.server.arms.head_sets, self.server.arms.sets);
         let first = roles.first_arm;
         // Head sets of the same number reach the same cylinders, whatever the assembly.

@@ -58,10 +58,7 @@ impl ServiceUnit {
 
     /// Completion times of the commands in service at `now`.
     pub fn service_ends(&self, now: u64) -> Vec<u64> {
-        let ends = match self.rules.plain {
-            true => vec![self.free],
-            false => self.services().collect(),
-        };
+        let ends = if self.rules.plain { vec![self.free] } else { self.services().collect() };
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
@@ -140,7 +137,7 @@ impl ServiceUnit {
             let serving = head_sets.filter(|(_, p)| p.serves(write));
             let surfaces = serving.map(|(i, p)| {
                 let own = failing.iter().filter(|f| f.assembly == p.assembly);
-                own.fold(p.surfaces & !self.faults.unknown_to(i), |all, f| all & !f.surfaces)
+                own.fold(p.surfaces & !self.faults.unknown[i], |all, f| all & !f.surfaces)
             });
             surfaces.fold(0, |all, own| all | own)
         };

@@ -24,11 +24,6 @@ impl ServiceUnit {
             self.simple && self.rules.in_order && !self.rules.check_arrivals && self.server.kind != service::GENERAL;
     }
 
-    /// Whether the unit serves in sequence.
-    pub fn is_in_sequence(&self) -> bool {
-        self.in_sequence
-    }
-
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
     /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
     #[inline(always)]
@@ -80,11 +75,11 @@ impl ServiceUnit {
         true
     }
 
-    /// [`ServiceUnit::enqueue`] of a simple unit.
+    /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
-    pub(super) fn enqueue_simple(&mut self, now: Time, request: DriveRequest) {
-        if request.command == Command::Flush {
-            return self.enqueue_now(now, now, request);
+    pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
+        if !self.simple || request.command == Command::Flush {
+            return self.enqueue(now, now, request);
         }
         let sectors = self.sectors(&request);
         let arrival = self.arrival(now, now);

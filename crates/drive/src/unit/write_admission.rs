@@ -12,10 +12,10 @@
 //! Transfers of reads, and of writes that go to the medium directly, do not delay these writes on the link.
 
 use super::{blocks_of, ServiceUnit, Step};
-use crate::background::NEVER;
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
 use crate::queue::{Arrival, Waiting};
+use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -160,9 +160,7 @@ impl ServiceUnit {
 
     /// Whether a pass of destaging goes first. Passes and commands alternate: if a command goes first now, a pass does next.
     fn pass_has_its_turn(&mut self) -> bool {
-        let Some(write_admission) = &mut self.write_admission else {
-            return false;
-        };
+        let Some(write_admission) = &mut self.write_admission else { return false };
         !std::mem::take(&mut write_admission.command_next)
     }
 
@@ -198,9 +196,7 @@ impl ServiceUnit {
     /// The next piece of the first write enters the buffer at `now`, if there is room.
     fn enter(&mut self, now: u64) -> Step {
         self.bring_to(now);
-        let Some(write) = self.write_admission.as_ref().and_then(|e| e.writes.front()) else {
-            return Step::Nothing;
-        };
+        let Some(write) = self.write_admission.as_ref().and_then(|e| e.writes.front()) else { return Step::Nothing };
         if self.faults.degraded && !self.server.reached(write.rest) {
             let (request, arrival) = (write.request, write.arrival.at);
             self.server.done = Completion::refused(&request, Time(now));
@@ -218,13 +214,9 @@ impl ServiceUnit {
         self.keep_making_room(now);
         let (bus, tail) = self.server.admit_to_buffer(now, decoding_since, after_write);
         let there = self.server.take_in(now, bus, piece);
-        let Some(write_admission) = &mut self.write_admission else {
-            return Step::Nothing;
-        };
+        let Some(write_admission) = &mut self.write_admission else { return Step::Nothing };
         write_admission.link_free = there;
-        let Some(write) = write_admission.writes.front_mut() else {
-            return Step::Nothing;
-        };
+        let Some(write) = write_admission.writes.front_mut() else { return Step::Nothing };
         write.bus += there - bus;
         write.overhead += bus - now;
         write.rest.start = piece.past;

@@ -22,9 +22,7 @@ fn spec(name: &str, dash: &str, tables: &str) -> Result<DriveSpec, String> {
             "parallelism" => spec.parallelism = value.try_into().map_err(wrong)?,
             "mapping" => spec.mapping = value.try_into().map_err(wrong)?,
             "positioning" => {
-                let Some(every) = value["settle_before_every_write"].as_bool() else {
-                    return Err(value.to_string());
-                };
+                let Some(every) = value["settle_before_every_write"].as_bool() else { return Err(value.to_string()) };
                 spec.positioning.settle_before_every_write = every;
             }
             other => return Err(other.into()),

@@ -168,9 +168,7 @@ fn misspelt_keys_and_values_out_of_bounds_are_not() {
 #[test]
 fn parameters_have_sentences() {
     fn walk(schema: &Value, place: &str, n: &mut usize) {
-        let Some(rules) = schema.as_object() else {
-            return;
-        };
+        let Some(rules) = schema.as_object() else { return };
         if let Some(properties) = rules.get("properties").and_then(Value::as_object) {
             for (key, property) in properties {
                 let place = format!("{place}.{key}");

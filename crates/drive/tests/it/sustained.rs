@@ -234,10 +234,7 @@ fn sweep(number: usize, p: &Published, command: Command, wrong: &mut Vec<String>
 fn files_give_the_published_rates() {
     for p in &PUBLISHED {
         let spec = shipped::drive(p.name);
-        let rate = match p.of_a_track {
-            true => track_rate(&spec),
-            false => media_rate(&spec),
-        };
+        let rate = if p.of_a_track { track_rate(&spec) } else { media_rate(&spec) };
         let mb = rate * shares(&spec) as f64 * 1e-6;
         let off = mb / p.mb_per_s - 1.0;
         assert!(off.abs() < 0.03, "{}: {mb:.1} MB/s of {} ({})", p.name, p.mb_per_s, p.source);

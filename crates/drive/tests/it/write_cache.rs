@@ -219,10 +219,7 @@ fn nothing_overtakes_a_write_that_waits_for_room() {
         assert_eq!(ended[0].0, 1, "{ended:?}");
         assert_eq!(ended[1].0, 2, "{ended:?}");
         // The last of eight passes is still to be written.
-        let turn = match changes {
-            true => 1_000_000,
-            false => 0,
-        };
+        let turn = if changes { 1_000_000 } else { 0 };
         assert!(ended[1].1 .0 > ended[0].1 .0 + turn, "{ended:?}");
         // A write counts once, however many passes make room for it.
         assert_eq!(drive.counters().n_full_buffer_writes, 1);

@@ -63,9 +63,7 @@ Exit status: 0 ended as asked for, 1 a file, a socket, a meter or a drive failed
 
     /// Reads the arguments, and does what they say.
     pub fn run() -> Result<(), HostError> {
-        let Some(asked) = asked().map_err(HostError::Argument)? else {
-            return Ok(());
-        };
+        let Some(asked) = asked().map_err(HostError::Argument)? else { return Ok(()) };
         let words: Vec<&str> = asked.words.iter().map(String::as_str).collect();
         match words[..] {
             ["run", file] => serve(Path::new(file), &asked),

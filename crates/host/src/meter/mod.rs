@@ -229,7 +229,6 @@ pub fn open(table: &Value) -> Result<(Box<dyn Source>, Span), SpecError> {
 /// A file with a number.
 struct File {
     path: PathBuf,
-    /// Watts in its unit.
     unit_w: f64,
     /// Of a file that somebody writes: when it was written by its own time, and by the clock. `None` in `/sys`, where each
     /// reading is of that moment.

@@ -79,10 +79,7 @@ impl Bench {
     pub fn fill_disk(&self, is_full: bool) {
         // Where the new file would be, there is a folder.
         let place = self.folder.path().join("originals.json.new");
-        let _ = match is_full {
-            true => std::fs::create_dir(place),
-            false => std::fs::remove_dir(place),
-        };
+        let _ = if is_full { std::fs::create_dir(place) } else { std::fs::remove_dir(place) };
     }
 
     /// A second with this power at the meter; waits until no write is under way.

@@ -77,10 +77,7 @@ impl Kernel {
 
 impl Knobs for Kernel {
     fn read(&self, knob: Knob) -> io::Result<Option<String>> {
-        self.set(|s| match s.is_present {
-            true => Ok(s.values.get(&knob).cloned()),
-            false => Err(Errno::NODEV.into()),
-        })
+        self.set(|s| if s.is_present { Ok(s.values.get(&knob).cloned()) } else { Err(Errno::NODEV.into()) })
     }
 
     fn write(&self, knob: Knob, value: &str) -> io::Result<()> {

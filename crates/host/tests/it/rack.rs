@@ -56,10 +56,7 @@ impl Two {
         assert!(cap_w.is_none_or(|cap| shares[0] + shares[1] <= cap + 1e-9), "{shares:?}");
         [0, 1].map(|i| {
             let places = f64::from(self.benches[i].sizes(0).0.min(32));
-            let watts = match busy[i] {
-                true => 11.0 - 3.0 * (places - 4.0) / 28.0,
-                false => 5.0,
-            };
+            let watts = if busy[i] { 11.0 - 3.0 * (places - 4.0) / 28.0 } else { 5.0 };
             self.benches[i].second(Some(watts));
             watts
         })

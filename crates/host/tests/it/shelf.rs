@@ -230,9 +230,7 @@ pub fn capd() -> Command {
 /// at the end, also after `kill -9`, they have their settings of before.
 #[test]
 fn a_cap_is_held_on_emulated_drives_and_settings_are_restored() {
-    let Some(shelf) = Shelf::start() else {
-        return;
-    };
+    let Some(shelf) = Shelf::start() else { return };
     let cap_w = 17.0;
     // Fewer requests than this are not the load that was asked for.
     let least = 200.0;

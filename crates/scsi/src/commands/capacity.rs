@@ -54,7 +54,7 @@ fn sixteen(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         block_bytes: BLOCK.into(),
         // RC BASIS 1: the last block of the disk, whatever the kinds of its zones.
         protection: if unit.disk().zones.is_some() { 0x10 } else { 0 },
-        exponent: unit.disk().sector_exponent(),
+        exponent: unit.disk().sector_blocks.trailing_zeros() as u8,
         alignment: [0; 2],
         reserved: [0; 16],
     };

@@ -1,7 +1,7 @@
 //! MODE SENSE and MODE SELECT.
 
 use super::{cut, Call, Class, Entry, Reply};
-use crate::cdb::{view, Cdb, Page10, Page6};
+use crate::cdb::{view, Page10, Page6};
 use crate::pages::{Page, Values};
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
@@ -150,17 +150,13 @@ fn sense10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 }
 
 fn select6(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let Ok((header, rest)) = Header6::ref_from_prefix(call.data) else {
-        return too_short(call);
-    };
+    let Ok((header, rest)) = Header6::ref_from_prefix(call.data) else { return too_short(call) };
     let at = size_of::<Header6>();
     select(unit, call, rest, header.descriptor_length.into(), at, false)
 }
 
 fn select10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let Ok((header, rest)) = Header10::ref_from_prefix(call.data) else {
-        return too_short(call);
-    };
+    let Ok((header, rest)) = Header10::ref_from_prefix(call.data) else { return too_short(call) };
     let (at, is_long) = (size_of::<Header10>(), header.long & 1 != 0);
     let length = header.descriptor_length.get().into();
     select(unit, call, rest, length, at, is_long)
@@ -183,7 +179,7 @@ fn select(
     at: usize,
     is_long: bool,
 ) -> Result<Reply, Sense> {
-    if pf_is_absent(call.cdb) {
+    if call.cdb[1] & PF == 0 {
         return Err(Sense::in_cdb(1, 4));
     }
     if descriptor > rest.len() {
@@ -193,19 +189,12 @@ fn select(
     check_descriptor(unit, block, at, is_long)?;
     let (was_cached, before) = (unit.pages().write_cache(), unit.pages().clone());
     let save = call.cdb[1] & SP != 0;
-    unit.pages_mut().select(pages, at + descriptor, save)?;
+    unit.pages.select(pages, at + descriptor, save)?;
     if *unit.pages() != before {
         unit.modes_changed(call.nexus, &before);
     }
     // What is in the write cache goes to the medium before it is switched off.
-    Ok(match was_cached && !unit.pages().write_cache() {
-        true => Reply::Work(Work::flush(false)),
-        false => Reply::Good,
-    })
-}
-
-fn pf_is_absent(cdb: &Cdb) -> bool {
-    cdb[1] & PF == 0
+    Ok(if was_cached && !unit.pages().write_cache() { Reply::Work(Work::flush(false)) } else { Reply::Good })
 }
 
 /// A block descriptor may only say what is so.

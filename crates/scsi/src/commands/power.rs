@@ -22,7 +22,7 @@ fn ready(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
 /// A unit attention that waits, else that the unit is stopped, else nothing.
 fn request_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let cdb: &Page6 = view(call.cdb);
-    let waiting = unit.take_attention(call.nexus);
+    let waiting = unit.attentions.take(call.nexus);
     let found = waiting
         .map(|code| Sense::new(Key::UnitAttention, code))
         .or(unit.away())

@@ -156,7 +156,7 @@ fn out(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         _ => None,
     };
     let asked = Asked { port: call.port, key: parameters.key.get(), action_key: parameters.action_key.get(), kind };
-    let told = unit.reservations_mut().act(action, &asked)?;
+    let told = unit.reservations.act(action, &asked)?;
     Ok(match told {
         None => Reply::Status(Status::ReservationConflict),
         Some(told) => {
@@ -171,21 +171,15 @@ fn tell(unit: &mut Unit, call: &Call, told: &[Told], aborts: bool) {
     for (port, code) in told {
         unit.tell_port(port, *code, Some(call.nexus));
         if aborts && *code == Code::REGISTRATIONS_PREEMPTED {
-            unit.abort_of(port);
+            unit.aborted.push(port.clone());
         }
     }
 }
 
 fn reserve(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    Ok(match unit.reserve(call.nexus) {
-        true => Reply::Good,
-        false => Reply::Status(Status::ReservationConflict),
-    })
+    Ok(if unit.reserve(call.nexus) { Reply::Good } else { Reply::Status(Status::ReservationConflict) })
 }
 
 fn release(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    Ok(match unit.release(call.nexus) {
-        true => Reply::Good,
-        false => Reply::Status(Status::ReservationConflict),
-    })
+    Ok(if unit.release(call.nexus) { Reply::Good } else { Reply::Status(Status::ReservationConflict) })
 }

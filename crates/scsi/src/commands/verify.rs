@@ -58,7 +58,7 @@ fn verify(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let named = blocks_of(unit, call.cdb, MOST_BLOCKS)?;
     let wanted = compared(unit, call.cdb)?;
     if call.data.len() < wanted as usize {
-        return Err(too_little());
+        return Err(Sense::new(Key::AbortedCommand, Code::NOT_ENOUGH_UNSOLICITED_DATA));
     }
     Ok(work(named, Task::Verify(compare(&named)?)))
 }
@@ -78,8 +78,4 @@ fn write(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let mut named = blocks_of(unit, call.cdb, MOST_BLOCKS)?;
     named.blocks = named.blocks.min(call.data.len() as u32 / BLOCK);
     Ok(work(named, Task::WriteAndVerify(compare(&named)?)))
-}
-
-fn too_little() -> Sense {
-    Sense::new(Key::AbortedCommand, Code::NOT_ENOUGH_UNSOLICITED_DATA)
 }

@@ -276,9 +276,7 @@ fn report(rate: u64, server: &str, drives: u64, sent: &[Sent], times: &[Option<u
     let (mut late, mut exact, mut early, mut sum) = (Vec::new(), 0usize, 0usize, 0.0);
     let mut is_first = vec![true; drives as usize];
     for (request, time) in sent.iter().zip(times) {
-        let (Some(simulated), Some(took)) = (*time, request.took) else {
-            continue;
-        };
+        let (Some(simulated), Some(took)) = (*time, request.took) else { continue };
         if std::mem::take(&mut is_first[request.drive as usize]) {
             continue;
         }

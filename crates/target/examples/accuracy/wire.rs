@@ -138,9 +138,7 @@ fn reply(wire: &Wire, input: &[u8]) -> io::Result<Option<(usize, u32)>> {
         Wire::Nbd(_) => (16, 12),
         Wire::Iscsi { .. } => (HEADER, 16),
     };
-    let Some(head) = input.get(..header) else {
-        return Ok(None);
-    };
+    let Some(head) = input.get(..header) else { return Ok(None) };
     let (length, has_failed) = match wire {
         Wire::Nbd(_) => (header + READ as usize, word(head, 4) != 0),
         Wire::Iscsi { .. } => (unit_length(head), head[0] != DATA_IN || head[3] != 0),

@@ -97,8 +97,11 @@ enum Stage {
     /// The initiator is to name algorithms.
     Begun,
     /// It is to answer the challenge.
-    Challenged { algorithm: Algorithm, id: u8, challenge: Vec<u8> },
-    /// It has.
+    Challenged {
+        algorithm: Algorithm,
+        id: u8,
+        challenge: Vec<u8>,
+    },
     Done,
 }
 
@@ -139,9 +142,7 @@ impl Chap {
     ) -> Result<Keys, Refused> {
         match &self.stage {
             Stage::Begun => {
-                let Some(offered) = find(keys, "CHAP_A") else {
-                    return Ok(Keys::new());
-                };
+                let Some(offered) = find(keys, "CHAP_A") else { return Ok(Keys::new()) };
                 self.challenge(offered, random)
             }
             Stage::Challenged { algorithm, id, challenge } => {

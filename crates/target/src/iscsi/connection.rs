@@ -205,7 +205,7 @@ impl crate::clients::Connection for Connection {
     }
 
     fn untaken(&self) -> usize {
-        self.output.len() + self.session_ref().map_or(0, Session::reply_bytes)
+        self.output.len() + self.session_ref().map_or(0, |s| s.replies.bytes())
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {

@@ -73,9 +73,7 @@ fn tracks(drive: &Drive, mut each: impl FnMut(u16, Range<u64>)) {
     let design = drive.design();
     let geometry = &design.spec().geometry;
     // It was built before.
-    let Ok(layout) = layout::build(geometry, &design.models().layouts) else {
-        return;
-    };
+    let Ok(layout) = layout::build(geometry, &design.models().layouts) else { return };
     let of_sector = (geometry.sector_size.0 / u64::from(BLOCK)).max(1);
     let end = design.capacity_blocks() / of_sector;
     let (mut at, mut place) = (0, Place::default());
@@ -108,9 +106,7 @@ impl Elements {
         let (now, system) = live.system();
         let path = system.view(now, device).drive.map(|(path, _)| path);
         let system = live.system_as_it_is();
-        let Some((drive, path)) = system.drive(device).zip(path) else {
-            return unit.check(&no_such_element());
-        };
+        let Some((drive, path)) = system.drive(device).zip(path) else { return unit.check(&no_such_element()) };
         let element = match call {
             ElementCall::Report { from, only_bad, length } => {
                 let all = self.all(drive, &system.removed_heads(device), live.remake_of(device));
@@ -205,9 +201,7 @@ impl Elements {
 /// First blocks of the zones that have a block on an element.
 fn zones_on(drive: &Drive, element: u32) -> Vec<u64> {
     let all: Vec<ZoneDescriptor> = drive.report_zones(Lba(0), ReportingOptions::All).collect();
-    let Some(size) = all.first().map(|zone| zone.blocks) else {
-        return Vec::new();
-    };
+    let Some(size) = all.first().map(|zone| zone.blocks) else { return Vec::new() };
     let mut found = BTreeSet::new();
     tracks(drive, |head, blocks| {
         if u32::from(head) + 1 == element {

@@ -251,15 +251,12 @@ impl Login {
             answers.push(Parameters::declared());
         }
         let may_go_on = self.is_free || self.chap.as_ref().is_some_and(Chap::is_done);
-        if !goes_on {
-            return Ok((csg << 2, answers));
+        if goes_on && !may_go_on && self.chap.is_none() {
+            return Err(Refusal::Authentication);
         }
-        if !may_go_on {
-            return match self.chap {
-                // The handshake is not over.
-                Some(_) => Ok((csg << 2, answers)),
-                None => Err(Refusal::Authentication),
-            };
+        // Without `may_go_on` the handshake is not over.
+        if !goes_on || !may_go_on {
+            return Ok((csg << 2, answers));
         }
         self.stage = Some(nsg);
         Ok((FINAL | csg << 2 | nsg, answers))

@@ -350,10 +350,9 @@ pub fn zeroed<T: FromBytes>() -> T {
 
 /// Which parts have digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
 pub struct Digests {
-    /// Headers.
     pub header: bool,
-    /// Data.
     pub data: bool,
 }
 
@@ -405,9 +404,7 @@ pub fn padded(bytes: usize) -> usize {
 
 /// Takes a unit from `input`, with at most `most` bytes of data.
 pub fn take(input: &mut BytesMut, digests: Digests, most: usize) -> Taken {
-    let Some(header) = input.first_chunk::<HEADER>().copied() else {
-        return Taken::More;
-    };
+    let Some(header) = input.first_chunk::<HEADER>().copied() else { return Taken::More };
     let lengths = view::<Basic>(&header).lengths;
     let ahs = usize::from(lengths.ahs_words) * 4;
     let data = lengths.data();

@@ -235,9 +235,7 @@ impl Replies {
     /// The store cannot be read after part of the data was sent.
     pub fn fill(&mut self, out: &mut BytesMut, live: &mut Live, most: usize) -> io::Result<()> {
         while out.len() < most {
-            let Some(first) = self.pop() else {
-                break;
-            };
+            let Some(first) = self.pop() else { break };
             match first {
                 Reply::Count => self.max_cmd_sn = self.max_cmd_sn.wrapping_add(1),
                 Reply::Unit { header, data, has_status } => {

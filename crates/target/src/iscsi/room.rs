@@ -32,10 +32,7 @@ impl Room {
     pub fn take(&mut self, held: &mut usize, wanted: usize) -> usize {
         let left = share_of_writes(self.sessions, self.taken - *held).saturating_sub(*held);
         // Parts are whole blocks.
-        let given = match wanted <= left {
-            true => wanted,
-            false => left - left % BLOCK as usize,
-        };
+        let given = if wanted <= left { wanted } else { left - left % BLOCK as usize };
         if given < wanted.min(LEAST_BURST) {
             return 0;
         }

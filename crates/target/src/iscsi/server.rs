@@ -143,9 +143,7 @@ impl Iscsi {
 
     /// A session with the name of an older one takes its place.
     fn replace_others(&mut self, new: Option<&Session>, key: u64) {
-        let Some(new) = new.filter(|s| s.target.is_some()) else {
-            return;
-        };
+        let Some(new) = new.filter(|s| s.target.is_some()) else { return };
         self.clients.each(|other, connection| {
             let session = connection.session_ref();
             let is_same = session.is_some_and(|s| s.port == new.port && s.target == new.target);
@@ -161,9 +159,7 @@ impl Iscsi {
         let shelf = &mut self.shelf;
         for order in shelf.take_orders() {
             self.clients.each(|key, connection| {
-                let Some(session) = connection.session() else {
-                    return Turn::None;
-                };
+                let Some(session) = connection.session() else { return Turn::None };
                 match &order {
                     Order::Clear { units, by, ends } if key != *by => {
                         session.abort_units(units, shelf, live);
@@ -186,7 +182,7 @@ impl Iscsi {
 
 impl FrontEnd for Iscsi {
     fn begin(&mut self, watch: Watch) -> io::Result<()> {
-        self.shelf.set_front_end(watch.front_end());
+        self.shelf.front_end = watch.front_end();
         self.clients.begin(watch)
     }
 
@@ -199,9 +195,7 @@ impl FrontEnd for Iscsi {
         for finished in self.shelf.take_finished() {
             let (key, done) = (finished.owner.session, finished.done);
             // The initiator may have left.
-            let Some(session) = self.clients.get(key).and_then(Connection::session) else {
-                continue;
-            };
+            let Some(session) = self.clients.get(key).and_then(Connection::session) else { continue };
             if session.finished(finished, &mut self.shelf) {
                 self.clients.wake(key);
                 live.answered(&done);
@@ -210,10 +204,7 @@ impl FrontEnd for Iscsi {
     }
 
     fn work(&mut self, watch: Watch, live: &mut Live) {
-        let most = match self.shelf.room.is_short {
-            true => DATA_OTHERS_WAIT,
-            false => DATA,
-        };
+        let most = if self.shelf.room.is_short { DATA_OTHERS_WAIT } else { DATA };
         self.clients.look(watch, |connection, now| {
             let asked = connection.session_ref().and_then(Session::asked_since);
             asked.is_some_and(|since| now.saturating_duration_since(since) > most)
@@ -231,9 +222,7 @@ impl FrontEnd for Iscsi {
             return;
         }
         self.clients.each(|_, connection| {
-            let Some(session) = connection.session().filter(|s| s.waits_for_room()) else {
-                return Turn::None;
-            };
+            let Some(session) = connection.session().filter(|s| s.waits_for_room()) else { return Turn::None };
             session.ask_again(shelf, live);
             match session.has_replies() {
                 true => Turn::Next,

@@ -65,7 +65,33 @@ struct Task {
     since: Instant,
     /// It is with the drive, or waits for its turn there.
     is_running: bool,
-    is_counted: bool,
+}
+
+impl Task {
+    fn new(request: &pdu::Command, cdb: Cdb, device: usize, transfer: Transfer) -> Task {
+        Task {
+            device,
+            lun: request.lun,
+            cdb,
+            attribute: match request.flags & 0x07 {
+                2 => Attribute::Ordered,
+                3 => Attribute::HeadOfQueue,
+                _ => Attribute::Simple,
+            },
+            goal: if transfer.writes { transfer.wanted.min(transfer.expected) } else { 0 },
+            is_open: transfer.writes && request.flags & FINAL == 0,
+            transfer,
+            received: 0,
+            data: Vec::new(),
+            asked: None,
+            next_data_sn: 0,
+            r2t_sn: 0,
+            reserved: 0,
+            is_whole: false,
+            since: Instant::now(),
+            is_running: false,
+        }
+    }
 }
 
 /// Why a connection must end.
@@ -89,7 +115,7 @@ pub struct Session {
     next_ttt: u32,
     /// What is left of the answer to a text request.
     text: Vec<u8>,
-    replies: Replies,
+    pub(super) replies: Replies,
     /// When all data came of those that were asked for at once.
     came: Instant,
     /// Bytes of room that its writes have.
@@ -141,19 +167,10 @@ impl Session {
         &self.parameters
     }
 
-    /// Bytes of memory of the answers that wait.
-    pub fn reply_bytes(&self) -> usize {
-        self.replies.bytes()
-    }
-
     /// When data were asked for that have not come, or others came last; of several, the oldest.
     pub fn asked_since(&self) -> Option<Instant> {
         let open = self.tasks.values().filter(|t| t.is_open || t.asked.is_some());
-        open.map(|t| match t.is_whole {
-            true => t.since,
-            false => t.since.max(self.came),
-        })
-        .min()
+        open.map(|t| if t.is_whole { t.since } else { t.since.max(self.came) }).min()
     }
 
     /// Whether no command is open and no answer waits.
@@ -216,7 +233,7 @@ impl Session {
     fn is_next(&mut self, pdu: &Pdu) -> Result<bool, Broken> {
         let number = view::<pdu::Request>(&pdu.header).cmd_sn.get();
         if pdu.is_immediate() {
-            let open = self.tasks.values().filter(|t| !t.is_counted).count();
+            let open = self.tasks.values().filter(|t| !t.transfer.is_counted).count();
             if open >= MOST_IMMEDIATE && pdu.opcode() == opcode::SCSI_COMMAND {
                 self.reject(&pdu.header, reason::TOO_MANY_IMMEDIATE);
                 return Ok(false);
@@ -253,11 +270,10 @@ impl Session {
         let itt = request.itt.get();
         let unsolicited = pdu.data.len() as u32;
         let (reads, writes) = (request.flags & 0x40 != 0, request.flags & 0x20 != 0);
-        let is_open = writes && request.flags & FINAL == 0;
         let breaks = self.tasks.contains_key(&itt)
             || (unsolicited > 0 && (!writes || !self.parameters.immediate_data))
             || unsolicited > self.parameters.first_burst
-            || (is_open && self.parameters.initial_r2t);
+            || (writes && request.flags & FINAL == 0 && self.parameters.initial_r2t);
         if breaks || itt == NO_TAG {
             self.reject(&pdu.header, reason::PROTOCOL);
             return Err(Broken);
@@ -286,34 +302,7 @@ impl Session {
         };
         let Some(device) = device else { return Ok(()) };
         transfer.wanted = wanted;
-        let goal = match writes {
-            true => wanted.min(transfer.expected),
-            false => 0,
-        };
-        let task = Task {
-            device,
-            lun: request.lun,
-            cdb,
-            attribute: match request.flags & 0x07 {
-                2 => Attribute::Ordered,
-                3 => Attribute::HeadOfQueue,
-                _ => Attribute::Simple,
-            },
-            is_counted: transfer.is_counted,
-            transfer,
-            goal,
-            received: 0,
-            data: Vec::new(),
-            is_open,
-            asked: None,
-            next_data_sn: 0,
-            r2t_sn: 0,
-            reserved: 0,
-            is_whole: false,
-            since: Instant::now(),
-            is_running: false,
-        };
-        self.tasks.insert(itt, task);
+        self.tasks.insert(itt, Task::new(request, cdb, device, transfer));
         if self.keep(itt, &pdu.data, shelf) {
             self.go_on(itt, shelf, live);
         }
@@ -323,9 +312,7 @@ impl Session {
     /// Bytes of `wanted` that a write gets room for; 0 if there is none.
     fn make_room(&mut self, itt: u32, wanted: usize, shelf: &mut Shelf) -> usize {
         let owner = self.owner(itt);
-        let Some(task) = self.tasks.get_mut(&itt) else {
-            return 0;
-        };
+        let Some(task) = self.tasks.get_mut(&itt) else { return 0 };
         if task.is_whole {
             return wanted;
         }
@@ -342,9 +329,7 @@ impl Session {
 
     /// Keeps data of a write; false if it has ended for lack of room. Only what was not asked for may lack it.
     fn keep(&mut self, itt: u32, data: &[u8], shelf: &mut Shelf) -> bool {
-        let Some(task) = self.tasks.get(&itt) else {
-            return false;
-        };
+        let Some(task) = self.tasks.get(&itt) else { return false };
         let kept = data.len().min(task.goal as usize - task.data.len());
         let is_asked = task.asked.is_some() || kept == 0;
         if !is_asked && self.make_room(itt, kept, shelf) < kept {
@@ -360,9 +345,7 @@ impl Session {
 
     /// A command runs if its data are there; else it asks for them.
     fn go_on(&mut self, itt: u32, shelf: &mut Shelf, live: &mut Live) {
-        let Some(task) = self.tasks.get_mut(&itt) else {
-            return;
-        };
+        let Some(task) = self.tasks.get_mut(&itt) else { return };
         if task.is_open || task.asked.is_some() {
             return;
         }
@@ -398,9 +381,7 @@ impl Session {
     }
 
     fn run(&mut self, itt: u32, shelf: &mut Shelf, live: &mut Live) {
-        let Some(task) = self.tasks.get_mut(&itt) else {
-            return;
-        };
+        let Some(task) = self.tasks.get_mut(&itt) else { return };
         task.is_running = true;
         let data = std::mem::take(&mut task.data);
         let (device, cdb, attribute) = (task.device, task.cdb, task.attribute);
@@ -436,9 +417,7 @@ impl Session {
 
     /// A drive has ended a command; false if it is no longer known.
     pub fn finished(&mut self, finished: Finished, shelf: &mut Shelf) -> bool {
-        let Some(task) = self.remove(finished.owner.itt, shelf) else {
-            return false;
-        };
+        let Some(task) = self.remove(finished.owner.itt, shelf) else { return false };
         match finished.data {
             None => self.replies.end(&task.transfer, finished.ending),
             Some((device, offset, bytes)) => {
@@ -452,9 +431,7 @@ impl Session {
         let unit: &pdu::DataOut = view(&pdu.header);
         let itt = unit.itt.get();
         // The rest of a command that has ended already, or was aborted.
-        let Some(task) = self.tasks.get_mut(&itt) else {
-            return Ok(());
-        };
+        let Some(task) = self.tasks.get_mut(&itt) else { return Ok(()) };
         let length = pdu.data.len() as u32;
         let end = unit.offset.get().checked_add(length);
         let until = match (unit.ttt.get(), task.asked) {
@@ -479,9 +456,7 @@ impl Session {
         if !self.keep(itt, &pdu.data, shelf) {
             return Ok(());
         }
-        let Some(task) = self.tasks.get_mut(&itt) else {
-            return Ok(());
-        };
+        let Some(task) = self.tasks.get_mut(&itt) else { return Ok(()) };
         let is_last = unit.flags & FINAL != 0;
         let is_all = task.asked.is_some_and(|asked| task.received == asked.until);
         if is_last != is_all && task.asked.is_some() {
@@ -511,10 +486,13 @@ impl Session {
         let units = shelf.targets()[target].units.clone();
         let device = self.device_of(request.lun, &units);
         let answer = match (request.flags & 0x7f, device) {
-            (1, _) => match self.abort(request.referenced.get(), shelf, live) {
-                true => Managed::Done,
-                false => Managed::NoTask,
-            },
+            (1, _) => {
+                if self.abort(request.referenced.get(), shelf, live) {
+                    Managed::Done
+                } else {
+                    Managed::NoTask
+                }
+            }
             (2 | 4 | 5, None) => Managed::NoUnit,
             (2, Some(device)) => {
                 self.abort_units(&(device..device + 1), shelf, live);
@@ -557,13 +535,11 @@ impl Session {
 
     /// Ends a command without an answer; false if there is none with this tag.
     fn abort(&mut self, itt: u32, shelf: &mut Shelf, live: &mut Live) -> bool {
-        let Some(task) = self.remove(itt, shelf) else {
-            return false;
-        };
+        let Some(task) = self.remove(itt, shelf) else { return false };
         if task.is_running {
             shelf.abort(live, task.device, self.owner(itt));
         }
-        if task.is_counted {
+        if task.transfer.is_counted {
             self.replies.count();
         }
         true

@@ -37,19 +37,17 @@ pub struct Target {
 
 /// Whose a command is: the session's number and the tag of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Owner {
-    /// The session.
     pub session: u64,
-    /// The tag.
     pub itt: u32,
 }
 
 /// A command that has ended at the drive.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Finished {
-    /// Whose it is.
     pub owner: Owner,
-    /// Its end.
     pub ending: Ending,
     /// Bytes of the store that are its data: the device, the first one, their number.
     pub data: Option<(usize, u64, u64)>,
@@ -59,10 +57,10 @@ pub struct Finished {
 
 /// What one session has asked for that concerns others.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Order {
     /// Tasks of all sessions on these units end without an answer. Perhaps the sessions end too.
     Clear {
-        /// The units.
         units: Range<usize>,
         /// The session that asked.
         by: u64,
@@ -71,7 +69,6 @@ pub enum Order {
     },
     /// Tasks of a port on a unit end.
     Abort {
-        /// The unit.
         unit: usize,
         /// The initiator port.
         port: String,
@@ -116,7 +113,7 @@ pub struct Shelf {
     targets: Vec<Target>,
     luns: Vec<Lun>,
     open: Slab<Open>,
-    front_end: usize,
+    pub(super) front_end: usize,
     /// Room for data of writes.
     pub room: Room,
     finished: Vec<Finished>,
@@ -158,11 +155,6 @@ impl Shelf {
         }
     }
 
-    /// The number of the front end, for tickets.
-    pub fn set_front_end(&mut self, number: usize) {
-        self.front_end = number;
-    }
-
     /// The targets.
     pub fn targets(&self) -> &[Target] {
         &self.targets
@@ -199,10 +191,7 @@ impl Shelf {
             let (now, system) = live.system();
             let view = system.view(now, device);
             lun.signs = view.signs;
-            lun.unit.predict(match view.signs.predicts_failure {
-                true => Code::FAILURE_PREDICTED,
-                false => Code::NONE,
-            });
+            lun.unit.predict(if view.signs.predicts_failure { Code::FAILURE_PREDICTED } else { Code::NONE });
             if let Some((_, facts)) = view.drive {
                 lun.tasks.set_depth(facts.queue_depth);
             }
@@ -236,9 +225,7 @@ impl Shelf {
         nexus: u64,
         cdb: &Cdb,
     ) -> Result<u32, Ending> {
-        let Some(device) = device else {
-            return Err(absent(self.targets[target].units.len() as u16, cdb));
-        };
+        let Some(device) = device else { return Err(absent(self.targets[target].units.len() as u16, cdb)) };
         self.look(live);
         let lun = &mut self.luns[device];
         let wanted = lun.unit.begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
@@ -465,9 +452,7 @@ impl Shelf {
     fn settle(&mut self, live: &mut Live, device: usize) {
         for effect in self.luns[device].unit.take_effects() {
             let (now, system) = live.system();
-            let Some((path, _)) = system.view(now, device).drive else {
-                continue;
-            };
+            let Some((path, _)) = system.view(now, device).drive else { continue };
             let setting = match effect {
                 Effect::Condition(condition) => DriveSetting::PowerCondition(condition),
                 Effect::Timer(condition, after) => DriveSetting::IdleTimer { condition, after },
@@ -485,9 +470,7 @@ impl Shelf {
     /// so, or when the drive has done it.
     pub fn abort(&mut self, live: &mut Live, device: usize, owner: Owner) {
         let mine = |(_, open): &(usize, &Open)| open.owner == Some(owner);
-        let Some(id) = self.open.iter().find(mine).map(|(id, _)| id) else {
-            return;
-        };
+        let Some(id) = self.open.iter().find(mine).map(|(id, _)| id) else { return };
         self.open[id].owner = None;
         if self.luns[device].tasks.is_waiting(id as u64) {
             self.luns[device].tasks.leave(id as u64);
@@ -546,9 +529,7 @@ fn extent_written(zone: &ZoneDescriptor) -> Option<(u64, u64)> {
 
 /// Compares what was read from the medium with the data of the command.
 fn compared(live: &mut Live, open: &Open) -> Outcome {
-    let (Task::Verify(compare) | Task::WriteAndVerify(compare)) = open.work.task else {
-        return Outcome::Done;
-    };
+    let (Task::Verify(compare) | Task::WriteAndVerify(compare)) = open.work.task else { return Outcome::Done };
     if compare == Compare::Nothing {
         return Outcome::Done;
     }
@@ -602,9 +583,7 @@ fn sense_of(failure: Failure, work: &Work) -> Sense {
 /// (`cdl_enable`) is settled here.
 fn heed_limits(live: &mut Live, device: usize) {
     let (now, system) = live.system();
-    let Some((path, facts)) = system.view(now, device).drive else {
-        return;
-    };
+    let Some((path, facts)) = system.view(now, device).drive else { return };
     if facts.has_limits && facts.heeded == Heeded::None {
         let heeded = DriveSetting::HeededHints(Heeded::Limits);
         // A drive takes it at any time.

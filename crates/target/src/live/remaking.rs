@@ -1,6 +1,6 @@
 //! The steps of a drive that writes itself anew; see [`crate::remake`].
 
-use super::{Access, Live, Open, Ticket};
+use super::{Access, ByHand, Live, Open, Ticket};
 use crate::devices::{Asked, Bytes, BLOCK};
 use crate::remake::{Progress, Remake, Remaking, OWN, PIECE};
 use headstack_drive::{Command, Hint};
@@ -27,7 +27,7 @@ impl Live {
             progress: Progress::Writes { done: 0, of: 0 },
         };
         system.note_change();
-        self.remember_heads(device, heads, most);
+        self.changed.push(ByHand::Heads(device, heads.clone(), most));
         let remaking = Remaking { told, next: Some(next) };
         self.remakes.insert(device, remaking);
         self.begin_remake(device);
@@ -41,11 +41,9 @@ impl Live {
 
     /// The drive that remains takes its place, if nothing is outstanding.
     pub(super) fn begin_remake(&mut self, device: usize) {
-        let is_busy = self.has_open(device);
+        let is_busy = self.open.iter().any(|(_, o)| o.access.device == device);
         let remaking = self.remakes.get_mut(&device).filter(|_| !is_busy);
-        let Some(next) = remaking.and_then(|r| r.next.take()) else {
-            return;
-        };
+        let Some(next) = remaking.and_then(|r| r.next.take()) else { return };
         let before = self.joules();
         let (now, system) = self.system();
         system.exchange(now, device, next);

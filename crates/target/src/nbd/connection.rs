@@ -195,9 +195,7 @@ impl Connection {
         if let (Stage::Session(session), 0) = (&mut self.stage, self.output.len() + self.encrypted) {
             work.did(session.fill(&mut self.output, live.store(session.export), work.to_send(share))?);
         }
-        let Some(encryption) = &mut self.encryption else {
-            return drain(socket, &mut self.output);
-        };
+        let Some(encryption) = &mut self.encryption else { return drain(socket, &mut self.output) };
         if drain(socket, &mut self.plain)? {
             return Ok(true);
         }

@@ -118,10 +118,7 @@ impl Handshake {
         input.advance(OPTION_HEAD);
         if is_long {
             self.skip = length;
-            let kind = match self.needs_tls() {
-                true => reply::ERR_TLS_REQD,
-                false => reply::ERR_TOO_BIG,
-            };
+            let kind = if self.needs_tls() { reply::ERR_TLS_REQD } else { reply::ERR_TOO_BIG };
             answer(out, code, kind, b"");
             return Next::Another;
         }
@@ -196,9 +193,7 @@ impl Handshake {
     }
 
     fn by_name(&self, name: &[u8], out: &mut BytesMut, exports: &[Export]) -> Next {
-        let Some(i) = find(name, exports) else {
-            return Next::Close;
-        };
+        let Some(i) = find(name, exports) else { return Next::Close };
         out.put_u64(exports[i].bytes);
         out.put_u16(self.flags());
         if !self.no_zeroes {

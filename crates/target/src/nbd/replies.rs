@@ -47,7 +47,7 @@ pub enum Reply {
     Error {
         /// Of which request.
         origin: Origin,
-        /// The error.
+        /// The error; 0 for none.
         error: u32,
     },
     /// Data of the store.
@@ -281,10 +281,7 @@ fn simple(out: &mut BytesMut, cookie: u64, error: u32) {
 
 /// The head of a chunk.
 fn head(out: &mut BytesMut, origin: &Origin, flags: u16, kind: u16, length: u32) {
-    out.put_u32(match origin.is_extended {
-        true => EXTENDED_CHUNK_MAGIC,
-        false => CHUNK_MAGIC,
-    });
+    out.put_u32(if origin.is_extended { EXTENDED_CHUNK_MAGIC } else { CHUNK_MAGIC });
     out.put_u16(flags);
     out.put_u16(kind);
     out.put_u64(origin.cookie);
@@ -327,10 +324,7 @@ fn extents(out: &mut BytesMut, store: &Store, origin: &Origin, length: u64, one:
         out.put_u32(n);
     }
     for Extent { bytes, hole } in found {
-        let flags = match hole {
-            true => allocation::HOLE | allocation::ZERO,
-            false => 0,
-        };
+        let flags = if hole { allocation::HOLE | allocation::ZERO } else { 0 };
         if origin.is_extended {
             out.put_u64(bytes);
             out.put_u64(u64::from(flags));

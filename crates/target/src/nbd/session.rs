@@ -35,19 +35,13 @@ pub struct Request {
 impl Request {
     fn read(mut head: &[u8], headers: Headers) -> Option<Request> {
         let is_extended = headers == Headers::Extended;
-        let magic = match is_extended {
-            true => EXTENDED_REQUEST_MAGIC,
-            false => REQUEST_MAGIC,
-        };
+        let magic = if is_extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
         (head.get_u32() == magic).then(|| Request {
             flags: head.get_u16(),
             command: head.get_u16(),
             cookie: head.get_u64(),
             offset: head.get_u64(),
-            length: match is_extended {
-                true => head.get_u64(),
-                false => u64::from(head.get_u32()),
-            },
+            length: if is_extended { head.get_u64() } else { u64::from(head.get_u32()) },
         })
     }
 
@@ -198,9 +192,7 @@ impl Session {
             if input.len() < head || !self.has_room() {
                 return Event::Wait;
             }
-            let Some(request) = Request::read(&input[..head], self.headers) else {
-                return Event::Leaves;
-            };
+            let Some(request) = Request::read(&input[..head], self.headers) else { return Event::Leaves };
             let mut failure = request.check(bytes, self).err();
             if self.ends {
                 failure = Some(Failure::Shutdown);
@@ -314,10 +306,7 @@ impl Session {
             Headers::Extended => true,
         };
         let (origin, error) = (self.origin(request), failure as u32);
-        self.replies.add(match is_chunk {
-            true => Reply::Error { origin, error },
-            false => Reply::Simple { origin, error },
-        });
+        self.replies.add(if is_chunk { Reply::Error { origin, error } } else { Reply::Simple { origin, error } });
     }
 
     fn done(&mut self, request: &Request) {

@@ -133,6 +133,21 @@ fn example<P: ?Sized + ModelKind>(draw: &mut SplitMix, entries: &Plugins<P>, key
     table
 }
 
+/// Keys of times that few drives have.
+const TIMES: [&str; 11] = [
+    "cache.destage_age",
+    "cache.partial_wait",
+    "link.read_sector_time",
+    "overhead.data_preparation",
+    "overhead.other_reselect",
+    "overhead.read_hit.after_write",
+    "overhead.write_completion",
+    "positioning.minimum_write",
+    "positioning.minimum_read_after_read",
+    "positioning.minimum_read_after_write",
+    "queue.age_limit",
+];
+
 /// The description with what few drives have besides: models of the registries, roles of arms, links that are slow or
 /// held, times of the interface, limits of age.
 pub(super) fn further(draw: &mut SplitMix, spec: &DriveSpec) -> Table {
@@ -156,15 +171,13 @@ pub(super) fn further(draw: &mut SplitMix, spec: &DriveSpec) -> Table {
         }
     }
     if spec.dash.arms > 1 && draw.one_in(3) {
-        let of_arm = |i: u32| if i == 0 { vec!["write"] } else { vec!["read"] };
         let roles = match draw.one_in(2) {
-            true => (0..spec.dash.arms).map(of_arm).collect::<Vec<_>>().into(),
+            true => (0..spec.dash.arms).map(|i| vec![if i == 0 { "write" } else { "read" }]).collect::<Vec<_>>().into(),
             false => example(draw, &models.roles, "policy").into(),
         };
         put("parallelism.roles", roles);
     }
-    let own_share = spec.parallelism.arm_share == ArmShare::OwnShare;
-    if own_share && draw.one_in(3) {
+    if spec.parallelism.arm_share == ArmShare::OwnShare && draw.one_in(3) {
         put("parallelism.logical_units", true.into());
     }
     let model = spec.mapping.get("model").and_then(|m| m.as_str());
@@ -172,19 +185,7 @@ pub(super) fn further(draw: &mut SplitMix, spec: &DriveSpec) -> Table {
         put("mapping.conventional_zones", (draw.below(5) as i64).into());
     }
     let few = |draw: &mut SplitMix| draw.one_in(8);
-    for key in [
-        "cache.destage_age",
-        "cache.partial_wait",
-        "link.read_sector_time",
-        "overhead.data_preparation",
-        "overhead.other_reselect",
-        "overhead.read_hit.after_write",
-        "overhead.write_completion",
-        "positioning.minimum_write",
-        "positioning.minimum_read_after_read",
-        "positioning.minimum_read_after_write",
-        "queue.age_limit",
-    ] {
+    for key in TIMES {
         if few(draw) {
             put(key, time(draw));
         }

@@ -104,7 +104,6 @@ pub struct Map {
 /// Reads and writes of a device by time and first address.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AddressMap {
-    /// The device.
     pub device: u32,
     /// Width of a bin of time; bins begin with the first request of the trace.
     pub bin_s: f64,

@@ -165,15 +165,12 @@ impl Row {
 pub struct RowSummary {
     /// Requests of all kinds.
     pub n_requests: u64,
-    /// Reads.
     pub n_reads: u64,
     /// Writes, including write-through.
     pub n_writes: u64,
-    /// Flushes.
     pub n_flushes: u64,
     /// Share of reads among reads and writes.
     pub read_ratio: f64,
-    /// Bytes read.
     pub read_bytes: f64,
     /// Bytes written.
     pub write_bytes: f64,
@@ -197,13 +194,9 @@ pub struct SizeClass {
 /// Gaps between arrivals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Gaps {
-    /// Mean.
     pub mean: f64,
-    /// Median.
     pub p50: f64,
-    /// 90th percentile.
     pub p90: f64,
-    /// 99th percentile.
     pub p99: f64,
     /// The longest, exact.
     pub max: f64,
@@ -214,15 +207,11 @@ pub struct Gaps {
 pub struct OperationSummary {
     /// `read`, `write`, `write-through` or `flush`.
     pub op: &'static str,
-    /// Number of requests.
     pub n_requests: u64,
     /// Bytes of all requests.
     pub bytes: f64,
-    /// Mean size.
     pub size_mean_bytes: f64,
-    /// The smallest.
     pub size_min_bytes: u64,
-    /// The largest.
     pub size_max_bytes: u64,
     /// Share of requests that do not cover whole 4 KiB sectors.
     pub unaligned_ratio: f64,
@@ -233,7 +222,6 @@ pub struct OperationSummary {
 /// One device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceSummary {
-    /// Its number.
     pub device: u32,
     /// Its counts.
     #[serde(flatten)]
@@ -286,7 +274,6 @@ pub struct TraceSummary {
     pub rates: Rates,
     /// Addresses over time, of the first devices.
     pub addresses: Vec<AddressMap>,
-    /// Each device.
     pub devices: Vec<DeviceSummary>,
 }
 

@@ -62,7 +62,6 @@ pub struct Pages {
 pub struct TouchClass {
     /// Upper bound of the touches, inclusive; the lower bound is that of the class before.
     pub up_to_touches: u64,
-    /// Number of pages.
     pub n_pages: u64,
 }
 
@@ -90,7 +89,6 @@ pub struct WorkingSet {
     pub window_s: f64,
     /// Mean over all windows, those without requests included.
     pub mean: f64,
-    /// The largest.
     pub max: f64,
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Columns {
     pub address: Address,
     pub length: Length,
     pub op: usize,
-    /// Number of the process.
     pub process: Option<usize>,
     /// I/O priority, as Linux encodes it.
     pub ioprio: Option<usize>,

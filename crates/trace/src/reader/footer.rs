@@ -126,19 +126,11 @@ impl Thrift<'_> {
 /// Whether no list of the footer is longer than the footer. Files that do not end like Parquet are left to the library.
 pub fn lists_fit(file: &Stored) -> bool {
     let length = file.len();
-    let Some(tail_at) = length.checked_sub(TAIL) else {
-        return true;
-    };
-    let Ok(tail) = file.get_bytes(tail_at, TAIL as usize) else {
-        return true;
-    };
-    let Some((bytes, b"PAR1")) = tail.split_first_chunk::<4>() else {
-        return true;
-    };
+    let Some(tail_at) = length.checked_sub(TAIL) else { return true };
+    let Ok(tail) = file.get_bytes(tail_at, TAIL as usize) else { return true };
+    let Some((bytes, b"PAR1")) = tail.split_first_chunk::<4>() else { return true };
     let bytes = u32::from_le_bytes(*bytes);
-    let Some(start) = tail_at.checked_sub(bytes.into()) else {
-        return true;
-    };
+    let Some(start) = tail_at.checked_sub(bytes.into()) else { return true };
     match file.get_bytes(start, bytes as usize) {
         Ok(footer) => Thrift(&footer).structure(DEPTH).is_some(),
         Err(_) => true,

@@ -155,9 +155,7 @@ impl Column {
 
     /// Reads the values of the next `rows` rows.
     fn read(&mut self, rows: usize) -> Result<()> {
-        let Some(reader) = &mut self.reader else {
-            return Ok(());
-        };
+        let Some(reader) = &mut self.reader else { return Ok(()) };
         let nullable = self.nullable;
         match (&mut self.values, reader) {
             (Values::Other(_), _) => Ok(()),

@@ -42,9 +42,7 @@ impl Pages {
         for most in HEADER {
             let bytes = self.file.get_bytes(self.at, most.min(self.left) as usize)?;
             let mut rest = Thrift(&bytes);
-            let Some([kind, unpacked, packed, values]) = rest.page_header() else {
-                continue;
-            };
+            let Some([kind, unpacked, packed, values]) = rest.page_header() else { continue };
             let of_dictionary = unpacked > MOST_DICTIONARY || values > unpacked / 4;
             if unpacked > MOST_BYTES || values > 0 && of_dictionary {
                 return refused(format!("{unpacked} bytes and a dictionary of {values} values"));

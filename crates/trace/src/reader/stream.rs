@@ -15,7 +15,6 @@ pub(crate) const MAX_LINE: usize = 64 * 1024;
 
 /// The result of a format's parser.
 pub enum Found {
-    /// A request.
     Request(Request),
     /// A record without a request: a comment, a header, another event.
     Nothing,
@@ -162,9 +161,7 @@ impl<F: LineFormat, R: BufRead + Send> Records for Lines<F, R> {
             // Reading stops here, because a broken decompressor might report an end at the next call.
             Err(e) => return Some(Err(io_failure(&self.path, e))),
         };
-        let Some(end) = memchr::memchr(b'\n', buffer) else {
-            return self.long_line();
-        };
+        let Some(end) = memchr::memchr(b'\n', buffer) else { return self.long_line() };
         self.number += 1;
         let line = without_carriage_return(&buffer[..end]);
         let result = if end > MAX_LINE {

@@ -27,7 +27,6 @@ impl Quantity for Span {
 pub enum Distribution<Q: Quantity> {
     /// A constant.
     Value(Q),
-    /// A distribution.
     Table(Table<Q>),
 }
 
@@ -131,10 +130,7 @@ impl Choices {
         if !weights.is_empty() && weights.len() != number {
             return Err(format!("one weight for each of the {number} values"));
         }
-        let total: f64 = match weights.is_empty() {
-            true => number as f64,
-            false => weights.iter().sum(),
-        };
+        let total: f64 = if weights.is_empty() { number as f64 } else { weights.iter().sum() };
         if weights.iter().any(|w| *w < 0.0) || !total.is_finite() || total <= 0.0 {
             return Err("weights that are not negative, one of them above 0".to_string());
         }

@@ -46,9 +46,7 @@ impl Records {
     /// # Errors
     /// Names the key that cannot be used.
     pub fn of(workload: &Synthetic, (units, record): (u64, u64), seed: u64) -> Result<Option<Records>, TraceError> {
-        let Some(growth) = &workload.growth else {
-            return Ok(None);
-        };
+        let Some(growth) = &workload.growth else { return Ok(None) };
         let need = |key: &str, got: Value, need: &str| Err(refuse(key, got, &format!("{need} with growth")));
         if record == 0 {
             return need("size", workload.size.write(), "one size");

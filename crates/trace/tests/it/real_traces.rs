@@ -25,9 +25,7 @@ fn real_traces_have_the_counts_of_their_notes() {
         ("systor17-traces-sample.csv.gz", "systor17", 999),
         ("tencent-cbs-sample.csv.bz2", "tencent", 50_000),
     ] {
-        let Some(path) = shared(&format!("traces/{file}")) else {
-            continue;
-        };
+        let Some(path) = shared(&format!("traces/{file}")) else { continue };
         for chosen in [None, Some(format)] {
             let options = ReadOptions::default();
             let all: Vec<_> = open(&path, chosen, &options).unwrap().map(|r| r.unwrap()).collect();
@@ -54,9 +52,7 @@ fn websearch_is_60_s_and_cloudphysics_2_h() {
 #[test]
 fn validation_traces_read_whole_and_as_streams() {
     for (drive, count) in [("atlas10k", 10_000), ("hp_c2247a", 9_999)] {
-        let Some(path) = shared(&format!("disksim/{drive}.trace")) else {
-            continue;
-        };
+        let Some(path) = shared(&format!("disksim/{drive}.trace")) else { continue };
         let records = read_validate(&path).unwrap();
         assert_eq!(records.len(), count);
         let source = open(&path, None, &ReadOptions::default()).unwrap();

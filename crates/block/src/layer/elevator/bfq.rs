@@ -373,9 +373,7 @@ impl Elevator for Bfq {
 
     fn resort(&mut self, request: &Queued) {
         self.requests.reshape(request);
-        let Some(waiting) = self.requests.get(request.slot) else {
-            return;
-        };
+        let Some(waiting) = self.requests.get(request.slot) else { return };
         let q = waiting.queue;
         let (before, back) = (self.queues[q as usize].next, self.parameters.back_seek());
         let next = self.requests.nearer(before, request.slot, self.drive.last_position, back);
@@ -391,9 +389,7 @@ impl Elevator for Bfq {
 
     fn absorb(&mut self, survivor: u32, gone: u32) {
         self.requests.take_turn_of(survivor, gone);
-        let Some(left) = self.requests.remove(gone) else {
-            return;
-        };
+        let Some(left) = self.requests.remove(gone) else { return };
         let queue = &mut self.queues[left.queue as usize];
         queue.waiting -= 1;
         if queue.next == Some(gone) {

@@ -226,9 +226,7 @@ impl Sorted {
 
     /// Moves a request directly before another one in the order of deadlines, and gives it that one's deadline.
     fn take_turn_of(&mut self, slot: u32, other: u32) {
-        let (Some(from), Some(to)) = (self.place(slot), self.place(other)) else {
-            return;
-        };
+        let (Some(from), Some(to)) = (self.place(slot), self.place(other)) else { return };
         self.set_later(from.earlier, from.later, from.direction);
         self.set_earlier(from.later, from.earlier, from.direction);
         // The neighbours may have been each other's.

@@ -229,10 +229,7 @@ impl Legacy {
 
     pub fn take(&mut self, now: Time, process: Process, sync: bool, woken: bool) -> bool {
         let single = process > LAST_NAMED;
-        let batcher = match single {
-            true => woken,
-            false => self.is_batcher(now, process),
-        };
+        let batcher = if single { woken } else { self.is_batcher(now, process) };
         let becomes = self.makes_batcher(sync);
         let pool = &mut self.pools[usize::from(sync)];
         pool.full |= becomes;
@@ -251,10 +248,7 @@ impl Legacy {
             self.make_batcher(now, process);
         }
         if let Some((credits, _)) = self.batchers.get_mut(process as usize) {
-            *credits = match batcher || becomes {
-                true => *credits - 1,
-                false => 0,
-            };
+            *credits = if batcher || becomes { *credits - 1 } else { 0 };
         }
         true
     }
@@ -273,9 +267,7 @@ impl Legacy {
     /// Wakes one process, which becomes a batcher.
     #[inline(always)]
     fn wake(&mut self, now: Time, sync: bool, woken: &mut VecDeque<Process>) -> bool {
-        let Some(process) = self.pools[usize::from(sync)].waiting.pop_front() else {
-            return false;
-        };
+        let Some(process) = self.pools[usize::from(sync)].waiting.pop_front() else { return false };
         if process <= LAST_NAMED {
             self.make_batcher(now, process);
         }

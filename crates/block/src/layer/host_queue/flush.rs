@@ -43,9 +43,7 @@ impl Flushes {
 impl HostQueue {
     /// An admitted flush joins those that wait; false if none does.
     pub(super) fn joins_flush(&mut self, q: usize, child: u32, flow: &mut Flow) -> bool {
-        let Some(slot) = self.queues[q].flushes.waiting else {
-            return false;
-        };
+        let Some(slot) = self.queues[q].flushes.waiting else { return false };
         let group = &mut self.groups[slot as usize];
         group.run.segments += 1;
         let last = std::mem::replace(&mut group.last, child);

@@ -13,9 +13,7 @@ impl Tree {
     /// [`Member::submit`]: crate::member::Member::submit
     pub fn submit_numbered(&mut self, now: Time, request: DriveRequest) -> u32 {
         // Which thread of a client submits is not known.
-        let (number, request) = self.opened(request, ANYONE);
-        self.give(now, number, &request);
-        number
+        self.submit_to(now, self.to_unit(request, ANYONE))
     }
 
     /// The host has no more use for the request with this number, which is under way. It ends soon if a layer can end it
@@ -26,9 +24,7 @@ impl Tree {
             return;
         }
         let unit = self.flow[number].member as usize;
-        let Some(node) = self.units.get(unit).map(|unit| unit.node) else {
-            return;
-        };
+        let Some(node) = self.units.get(unit).map(|unit| unit.node) else { return };
         self.flow.messages.push((Message::Abort, node, number));
         self.settle();
     }
@@ -53,9 +49,7 @@ impl Tree {
 
     /// Puts another drive in the place of that one, at `now`; see [`DriveLayer::exchange`](super::DriveLayer::exchange).
     pub fn exchange_drive(&mut self, now: Time, unit: usize, drive: Drive) -> bool {
-        let Some(node) = self.drive_node(unit) else {
-            return false;
-        };
+        let Some(node) = self.drive_node(unit) else { return false };
         let own = self.nodes[node].drive_mut();
         let is_done = own.map(|own| own.exchange(now, drive)).is_some();
         self.note(node as u32);

@@ -128,9 +128,7 @@ impl<M: CopyMap> Copies<M> {
         // how far at least nothing can be read.
         while lba < until && lba - range.start < pattern.period {
             let (at, run_end) = self.map.at(member, lba);
-            let Some(at) = at else {
-                return lba;
-            };
+            let Some(at) = at else { return lba };
             for i in 0..self.map.copies() {
                 let (copy, _) = self.map.place(at, i);
                 if let Some(fresh) = next_fresh(state, copy.member, copy.lba) {
@@ -237,9 +235,7 @@ impl<M: CopyMap> Placement for Copies<M> {
 
     fn repair(&mut self, state: &State, member: u32, range: Range<u64>, window: u64, plan: &mut Plan) -> Repair {
         let (at, run_end) = self.map.at(member, range.start);
-        let Some(at) = at else {
-            return Repair::Unused(range.start..run_end.min(range.end));
-        };
+        let Some(at) = at else { return Repair::Unused(range.start..run_end.min(range.end)) };
         let end = run_end.min(range.end).min(range.start + window);
         match self.read_run(state, at, end - range.start, plan, Content::Old) {
             Err(_) => Repair::Impossible(range.start..self.lost_until(state, member, &range)),

@@ -46,9 +46,7 @@ impl Locks {
 
     /// Releases the lock that begins at `start`. Requests that get their locks are added to `next`.
     pub fn release(&mut self, start: u64, next: &mut VecDeque<u32>) {
-        let Some(mut held) = self.held.remove(&start) else {
-            return;
-        };
+        let Some(mut held) = self.held.remove(&start) else { return };
         while let Some((who, range)) = held.behind.pop_front() {
             if let Some(start) = self.meets(&range) {
                 if let Some(other) = self.held.get_mut(&start) {

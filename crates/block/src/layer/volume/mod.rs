@@ -49,6 +49,7 @@ pub(crate) mod set;
 pub mod state;
 pub(crate) mod stripe_cache;
 
+use super::statistics::counts;
 use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits, ANYONE};
 use barrier::Barrier;
 use headstack_drive::join::Join;
@@ -173,26 +174,12 @@ impl Op {
     }
 }
 
-/// A request to a member.
-struct Part {
-    op: u32,
-    request: u32,
-    /// Its result is ignored, because the member left.
-    orphan: bool,
-}
+/// In the place of the operation of a request to a member: its result is ignored, because the member left.
+const ORPHAN: u32 = u32::MAX - 1;
 
-/// The volume's own statistics.
-#[derive(Debug, Default, Clone)]
-struct Counts {
-    member_reads: u64,
-    member_writes: u64,
-    read_modify_write_rows: u64,
-    reconstruct_write_rows: u64,
-    degraded_reads: u64,
-    retried: u64,
-    waited_for_range: u64,
-    members_lost: u64,
-    rebuilt_blocks: u64,
+counts! {
+    member_reads, member_writes, read_modify_write_rows, reconstruct_write_rows, degraded_reads, retried,
+    waited_for_range, members_lost, rebuilt_bytes
 }
 
 /// A volume over its members. Locks, stale ranges and repairs are handled here, addresses by the placement.
@@ -203,7 +190,6 @@ pub struct Volume {
     sizes: Vec<u64>,
     state: State,
     ops: Slab<Op>,
-    parts: Slab<Part>,
     locks: Locks,
     /// Operations that were given their lock and are to be started.
     granted: VecDeque<u32>,
@@ -231,7 +217,6 @@ impl Volume {
             placement,
             sizes,
             ops: Slab::new(),
-            parts: Slab::new(),
             locks: Locks::default(),
             granted: VecDeque::new(),
             cache: None,
@@ -442,9 +427,6 @@ impl Volume {
 
     /// Opens a request to a member for an operation, and counts it.
     fn open(&mut self, op: u32, io: &Io, own: Request, flow: &mut Flow) -> u32 {
-        let part = self.parts.vacant_entry();
-        let request = flow.open(own, part.key() as u32);
-        part.insert(Part { op, request, orphan: false });
         let member = &mut self.state.members[io.member as usize];
         member.pending += 1;
         if own.command.reads() {
@@ -452,41 +434,40 @@ impl Volume {
         }
         self.counts.member_reads += u64::from(own.command.reads());
         self.counts.member_writes += u64::from(own.command.writes());
-        request
+        flow.open(own, op)
     }
 
     /// A request to a member has completed, as announced.
     fn part_ends(&mut self, request: u32, flow: &mut Flow) {
         let entry = &flow[request];
-        let part = self.parts.remove(entry.tag as usize);
-        let (member, mut done) = (entry.member, entry.done);
+        let (op, member, mut done) = (entry.above, entry.member, entry.done);
         let range = blocks_of(&entry.request);
         let writes = entry.request.command.writes();
         flow.close(request);
         self.rebuild.pace.complete(member, range.end - range.start);
         self.state.members[member as usize].pending -= 1;
         self.return_if_idle(member);
-        if part.orphan {
+        if op == ORPHAN {
             return;
         }
         if !range.is_empty() {
             self.state.members[member as usize].head = range.end;
         }
-        if part.op == ROWS {
+        if op == ROWS {
             let ending = Ending { member, range, writes, failed: false, done };
             return self.row_part_ends(ending, flow);
         }
-        let writing = self.ops[part.op as usize].stage == Stage::Writing;
+        let writing = self.ops[op as usize].stage == Stage::Writing;
         // A request that is refused for what it asks says nothing of the member's health. A rebuild asks for what a
         // member of a volume must be able to do.
-        let o = &mut self.ops[part.op as usize];
+        let o = &mut self.ops[op as usize];
         let (repairs, divisible) = match &o.task {
             Task::Repair(_, run) => (true, run.end - run.start > rebuild::WINDOW),
             Task::Request(_) => (false, false),
         };
         if divisible && !writing && done.error.take().is_some() {
             o.divides = true;
-            return self.join(part.op, &done, flow);
+            return self.join(op, &done, flow);
         }
         let refused = is_refused(done.error) && !repairs;
         if self.placement.is_redundant() && !refused {
@@ -495,15 +476,15 @@ impl Volume {
                     self.state.set_fresh(member, range);
                 }
             } else if writing {
-                self.lose_write(part.op, member, range);
+                self.lose_write(op, member, range);
                 self.leave(member, flow);
             } else {
                 self.state.set_stale(member, range);
-                self.ops[part.op as usize].again = true;
+                self.ops[op as usize].again = true;
                 self.rebuild.look_again();
             }
         }
-        self.join(part.op, &done, flow);
+        self.join(op, &done, flow);
     }
 
     /// Records that a range of a member could not be written.
@@ -738,20 +719,7 @@ impl Layer for Volume {
     }
 
     fn add_counts(&self, all: &mut Statistics) {
-        let c = &self.counts;
-        for (name, n) in [
-            ("member_reads", c.member_reads),
-            ("member_writes", c.member_writes),
-            ("read_modify_write_rows", c.read_modify_write_rows),
-            ("reconstruct_write_rows", c.reconstruct_write_rows),
-            ("degraded_reads", c.degraded_reads),
-            ("retried", c.retried),
-            ("waited_for_range", c.waited_for_range),
-            ("members_lost", c.members_lost),
-            ("rebuilt_bytes", c.rebuilt_blocks * 512),
-            ("stale_bytes", self.stale_blocks().iter().sum::<u64>() * 512),
-        ] {
-            all.count(name, n);
-        }
+        self.counts.add_to(all);
+        all.count("stale_bytes", self.stale_blocks().iter().sum::<u64>() * 512);
     }
 }

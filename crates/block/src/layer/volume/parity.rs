@@ -68,7 +68,6 @@ pub struct Parity {
     pub chunk: u64,
     /// Size of a unit in blocks.
     pub unit: u64,
-    /// Number of stripes.
     pub stripes: u64,
     /// Rows at which the treatment changes; kept for reuse.
     pub cuts: Vec<u64>,

@@ -390,7 +390,7 @@ impl Volume {
         }
         if error.is_none() {
             rebuild.useful = true;
-            self.counts.rebuilt_blocks += blocks;
+            self.counts.rebuilt_bytes += blocks * 512;
         }
         if rebuild.active == 0 && !has_stale(&self.state) {
             rebuild.pace.stop();

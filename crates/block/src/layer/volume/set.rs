@@ -3,7 +3,7 @@
 use super::rebuild::{self, Extent};
 use super::state::State;
 use super::stripe_cache::{Ending, ROWS};
-use super::{blocks_of, Stage, Volume};
+use super::{blocks_of, Stage, Volume, ORPHAN};
 use crate::layer::{not_supported, Flow, LayerCompletion, Setting, Waits, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
@@ -58,10 +58,7 @@ impl Volume {
             request,
             at_once,
             most: at_once,
-            again_below: match shared {
-                true => at_once.saturating_sub(request) + 1,
-                false => at_once,
-            },
+            again_below: if shared { at_once.saturating_sub(request) + 1 } else { at_once },
             shared,
         };
         if let Some(least) = p.rebuild_rate_min {
@@ -144,10 +141,7 @@ impl Volume {
             return Err(SpecError::new("setting.member", member, need));
         };
         if m.gone != gone || m.returns.is_some() {
-            let need = match gone {
-                true => "a member that is gone",
-                false => "a member that is there",
-            };
+            let need = if gone { "a member that is gone" } else { "a member that is there" };
             return Err(SpecError::new("setting.member", member, need));
         }
         Ok(())
@@ -161,22 +155,15 @@ impl Volume {
         self.state.set_gone(member, true);
         self.counts.members_lost += 1;
         self.rebuild.begin_anew();
-        let has = |p: &super::Part| {
-            let entry = &flow[p.request];
-            entry.member == member && !entry.is_announced && !p.orphan
-        };
-        let left = self.parts.iter().filter(|(_, p)| has(p));
-        let left: Vec<usize> = left.map(|(i, _)| i).collect();
-        for part in &left {
-            let part = &mut self.parts[*part];
-            part.orphan = true;
-            flow.abort(part.request);
+        let all = flow.opened().map(|request| (request, &flow[request]));
+        let left = all.filter(|(_, e)| e.member == member && !e.is_announced && e.above != ORPHAN);
+        let left: Vec<(u32, u32)> = left.map(|(request, e)| (request, e.above)).collect();
+        for (request, _) in &left {
+            flow[*request].above = ORPHAN;
+            flow.abort(*request);
         }
         let now = flow.now();
-        for part in left {
-            let Some((op, request)) = self.parts.get(part).map(|p| (p.op, p.request)) else {
-                continue;
-            };
+        for (request, op) in left {
             let (range, writes) = {
                 let request = &flow[request].request;
                 (blocks_of(request), request.command.writes())
@@ -213,9 +200,7 @@ impl Volume {
     /// Cancels the return of a member that waits to come back. False if the member does not wait for that.
     fn cancel_return(&mut self, member: u32) -> bool {
         let state = self.state.members.get_mut(member as usize);
-        let Some(replaced) = state.and_then(|m| m.returns.take()) else {
-            return false;
-        };
+        let Some(replaced) = state.and_then(|m| m.returns.take()) else { return false };
         if replaced {
             let blocks = self.sizes[member as usize];
             self.state.set_stale(member, 0..blocks);

@@ -332,9 +332,7 @@ impl StripeCache {
 
     /// Goes on with the run that begins there.
     fn go_on(&mut self, start: u64, state: &State, todo: &mut Todo) {
-        let Some(run) = self.runs.get_mut(&start) else {
-            return;
-        };
+        let Some(run) = self.runs.get_mut(&start) else { return };
         loop {
             if run.joined.is_empty() {
                 for (op, s) in std::mem::take(&mut run.behind) {
@@ -371,9 +369,7 @@ impl StripeCache {
     /// Forgets the rows without writes that were used first, as long as there are too many rows.
     fn forget_oldest(&mut self) {
         while self.blocks > self.most {
-            let Some((used, start)) = self.idle.pop_first() else {
-                return;
-            };
+            let Some((used, start)) = self.idle.pop_first() else { return };
             if let Some(run) = self.runs.remove(&start) {
                 let cut = (self.blocks - self.most).min(run.end - start);
                 self.blocks -= cut;
@@ -419,9 +415,7 @@ impl Volume {
 
     /// Whether a write joins others in its rows.
     pub(super) fn joins(&self, asked: &Request) -> bool {
-        let Some(cache) = self.cache.as_ref().filter(|_| asked.command.writes()) else {
-            return false;
-        };
+        let Some(cache) = self.cache.as_ref().filter(|_| asked.command.writes()) else { return false };
         let rows = || self.placement.write_lock(asked.lba, u64::from(asked.blocks));
         cache.most > 0 || rows().is_some_and(|rows| self.state.stale_in(rows).next().is_some())
     }
@@ -512,10 +506,7 @@ impl Volume {
         let through = served.iter().any(|r| r.command == Command::WriteThrough);
         let own = Request {
             id: 0,
-            command: match command.writes() && through {
-                true => Command::WriteThrough,
-                false => command,
-            },
+            command: if command.writes() && through { Command::WriteThrough } else { command },
             unit: 0,
             lba: io.lba,
             blocks: io.blocks,

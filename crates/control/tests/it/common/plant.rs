@@ -282,10 +282,7 @@ impl Run {
             let pairs = || kinds.iter().zip(&commands);
             let drive_watts: Vec<f64> = pairs().map(|(k, c)| k.watts(c)).collect();
             let watts = drive_watts.iter().sum::<f64>() / self.efficiency;
-            let time = |(k, c): (&Kind, &Command)| match self.tells_p99 {
-                true => k.p99_s(c),
-                false => k.response_time_s(c),
-            };
+            let time = |(k, c): (&Kind, &Command)| if self.tells_p99 { k.p99_s(c) } else { k.response_time_s(c) };
             let response_time_s = pairs().map(time).sum::<f64>() / n as f64;
             let shown = watts + self.kinds[0].noise_w * (n as f64).sqrt() * noise.normal();
             let mut sample = Sample::new(now, Watts((shown * 10.0).round() / 10.0));

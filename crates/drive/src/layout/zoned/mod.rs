@@ -174,9 +174,7 @@ impl Zone {
         if self.unit_places < places {
             for slip in &self.slips {
                 let next = (slip / self.unit_places + 1) * self.unit_data;
-                let Some(r) = next.checked_sub(self.empty).filter(|r| *r > 0) else {
-                    continue;
-                };
+                let Some(r) = next.checked_sub(self.empty).filter(|r| *r > 0) else { continue };
                 if r < self.addresses && self.index_of(r - 1).0 >= self.index_of(r).0 {
                     return Err(SpecError::new(
                         "slips",
@@ -478,15 +476,13 @@ fn build_zone(
     let skews = shape::skews(spec, zone, formats[0]);
     let format = |n: &u32| Format { sectors: Divisor::new(*n), sector_ns: period_ns / *n as f64 };
     let per_surface: Vec<Format> = formats.iter().map(format).collect();
-    let (sparing, spares) = (spec.sparing, zone.spares as u64);
-    let plain = is_plain(sparing);
+    let (sparing, spares, plain) = (spec.sparing, zone.spares as u64, is_plain(spec.sparing));
     if !plain && (!same || !order.is_cylinder_major()) {
         return Err(unlike_sparing(sparing));
     }
     let places = ZonePlaces::new(spec, zone, &formats, cylinders);
     if spares >= places.unit {
-        let need = format!("fewer than {}", places.unit);
-        return Err(SpecError::new("spares", spares, need));
+        return Err(SpecError::new("spares", spares, format!("fewer than {}", places.unit)));
     }
     let limit = places.limit(sparing);
     let below = || format!("places below {limit}");
@@ -494,15 +490,12 @@ fn build_zone(
     if let Some(last) = slips.last().filter(|last| **last >= limit) {
         return Err(SpecError::new("slips", last, below()));
     }
-    let n_slips = slips.len() as u64;
-    let lost = places.lost(spec, zone, cylinders, n_slips)?;
+    let lost = places.lost(spec, zone, cylinders, slips.len() as u64)?;
     let mut remaps = zone.remaps.clone();
     remaps.sort_unstable();
     if let Some(bad) = remaps.iter().flatten().find(|p| **p >= limit) {
         return Err(SpecError::new("remaps", bad, below()));
     }
-    let unit_spares = if plain { 0 } else { spares.min(places.unit - 1) };
-    let slips_less_rank = slips.iter().enumerate().map(|(i, s)| s - i as u64);
     let built = Zone {
         first_cylinder: zone.first_cylinder,
         cylinders,
@@ -517,10 +510,10 @@ fn build_zone(
         empty: zone.empty_sectors as u64,
         spares,
         sparing,
-        unit_data: places.unit - unit_spares,
+        unit_data: places.unit - if plain { 0 } else { spares.min(places.unit - 1) },
         unit_places: places.unit,
         unit_front: places.unit_front,
-        slips_less_rank: slips_less_rank.collect(),
+        slips_less_rank: slips.iter().enumerate().map(|(i, s)| s - i as u64).collect(),
         slips,
         remaps,
         skews,
@@ -599,9 +592,7 @@ impl<O: TrackOrder> Layout for ZonedLayout<O> {
     }
 
     fn grid(&self) -> Option<Grid> {
-        let [zone] = self.zones.as_slice() else {
-            return None;
-        };
+        let [zone] = self.zones.as_slice() else { return None };
         let whole = zone.plain && zone.empty == 0 && zone.slips.is_empty();
         let still = zone.skews.track == Turn::default() && zone.skews.cylinder == Turn::default();
         let same = zone.same.filter(|_| whole && still)?;

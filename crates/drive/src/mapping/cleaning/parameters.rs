@@ -72,9 +72,7 @@ impl Cleaning {
     /// # Errors
     /// An arm that the unit does not have or that does not always write.
     pub fn assembly(&self, writers: &[bool]) -> Result<usize, SpecError> {
-        let Some(arm) = self.arm else {
-            return Ok(first_writer(writers));
-        };
+        let Some(arm) = self.arm else { return Ok(first_writer(writers)) };
         match writers.get(arm as usize) {
             Some(true) => Ok(arm as usize),
             _ => Err(SpecError::new(

@@ -178,16 +178,12 @@ impl Log {
 
     /// Chooses a cylinder to empty. False if there is none.
     fn choose_victim(&mut self, m: &Mechanics, at: u64) -> bool {
-        let Some(clean) = &mut self.clean else {
-            return false;
-        };
+        let Some(clean) = &mut self.clean else { return false };
         if !clean.wants() {
             return false;
         }
         let chosen = clean.choose(at);
-        let Some((cylinder, counts)) = chosen else {
-            return self.rest_cleaning();
-        };
+        let Some((cylinder, counts)) = chosen else { return self.rest_cleaning() };
         let mut slots = self.slots.taken_in(m, cylinder);
         slots.retain(|s| self.movable(s.slot).is_some());
         if slots.is_empty() {
@@ -230,10 +226,7 @@ impl Log {
                 (None, Some(_)) => false,
                 (None, None) => return None,
             };
-            let next = match track_read {
-                true => self.next_write(arm),
-                false => self.next_read(m, arm, at),
-            };
+            let next = if track_read { self.next_write(arm) } else { self.next_read(m, arm, at) };
             if next.is_some() {
                 return next;
             }
@@ -322,9 +315,7 @@ impl Log {
 
     /// Cleaning counts a slot that was taken for a block.
     pub fn count_taken(&mut self, block: u64, found: &Found, class: Option<Class>, by: SlotUse) {
-        let Some(clean) = &mut self.clean else {
-            return;
-        };
+        let Some(clean) = &mut self.clean else { return };
         if let Some(class) = class {
             clean.segments.took(found.cylinder, class, by.at);
         }
@@ -353,9 +344,7 @@ impl Log {
 
     /// The host writes a block: the copy that cleaning has read or is writing is no longer used.
     pub fn forget_moves(&mut self, block: u64) {
-        let Some(clean) = &mut self.clean else {
-            return;
-        };
+        let Some(clean) = &mut self.clean else { return };
         if let Some(victim) = &mut clean.victim {
             victim.held.retain(|h| h.block != block);
         }

@@ -389,9 +389,7 @@ fn starts(layout: &dyn Layout, (cylinder, head): (u32, u32), (shift, slots): (u3
 
 /// The starts in their short form, if they are even.
 fn packed(starts: Vec<Start>, sectors: u32, shift: u32) -> Starts {
-    let Some(first) = starts.first().copied() else {
-        return Starts::default();
-    };
+    let Some(first) = starts.first().copied() else { return Starts::default() };
     // The sector of the first start.
     let sector = ((u128::from(first.angle) * u128::from(sectors) + (1 << 63)) >> 64) as u64;
     let last = starts.len() - 1;

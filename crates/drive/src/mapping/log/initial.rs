@@ -54,9 +54,7 @@ impl InOrder {
     /// Calls `each` with each slot of a range in which one of the blocks lies, in order.
     pub fn each_in(&self, range: Range<u64>, mut each: impl FnMut(u64)) {
         let block = self.before(range.start);
-        let Some(mut slot) = self.slot(block) else {
-            return;
-        };
+        let Some(mut slot) = self.slot(block) else { return };
         // The remainder of slot = block * slots / count goes up by the same amount from block to block.
         let (step, more) = (self.slots / self.count, self.slots % self.count);
         let product = u128::from(block) * u128::from(self.slots);

@@ -356,9 +356,7 @@ impl Log {
             let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
             arrival += -uniform.ln() * interval.0 as f64;
             let start = free.max(arrival as u64);
-            let Some((i, found, end)) = self.write_new(m, arms, block, start) else {
-                return;
-            };
+            let Some((i, found, end)) = self.write_new(m, arms, block, start) else { return };
             (arms[i].cylinder, arms[i].head) = (found.cylinder, found.at.head);
             free = end;
         }
@@ -412,9 +410,7 @@ impl Log {
         loop {
             let ended = self.under_way.written.iter().enumerate();
             let ended = ended.filter(|(_, w)| w.end <= now);
-            let Some((first, _)) = ended.min_by_key(|(i, w)| (w.end, *i)) else {
-                break;
-            };
+            let Some((first, _)) = ended.min_by_key(|(i, w)| (w.end, *i)) else { break };
             self.commit(first, last_end);
         }
         let mut i = 0;

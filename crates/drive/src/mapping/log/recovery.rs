@@ -146,9 +146,7 @@ impl Log {
 
     /// The part of a checkpoint that was written last is on the medium.
     pub fn part_ends(&mut self) {
-        let Some(c) = self.checkpoints.as_deref_mut() else {
-            return;
-        };
+        let Some(c) = self.checkpoints.as_deref_mut() else { return };
         if c.done == Some(c.sectors) {
             c.done = None;
             c.region = 1 - c.region;

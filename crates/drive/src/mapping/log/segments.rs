@@ -26,7 +26,6 @@ pub struct Segments {
 /// What is known of a cylinder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    /// Number of slots.
     pub slots: u32,
     /// Number of slots that are not free.
     pub used: u32,

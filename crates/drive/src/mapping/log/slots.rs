@@ -253,9 +253,7 @@ impl FreeSlots {
     /// lower) cylinder and under the head in use, or one at any distance, as [`Ties`] says.
     #[inline]
     pub fn soonest(&mut self, from: &From, class: Class, ties: Ties) -> Option<Found> {
-        let Some(grid) = self.grid else {
-            return self.search(from, class, ties);
-        };
+        let Some(grid) = self.grid else { return self.search(from, class, ties) };
         let best = self.search_on_grid(&grid, from, class)?;
         match ties {
             Ties::Nearest => Some(best),
@@ -424,9 +422,7 @@ impl FreeSlots {
 
     /// Takes a slot for good: no block is ever written into it.
     pub fn withdraw(&mut self, m: &Mechanics, slot: u64) {
-        let Some(place) = m.layout.locate(slot << self.shift) else {
-            return;
-        };
+        let Some(place) = m.layout.locate(slot << self.shift) else { return };
         let c = self.cylinder(m, place.cylinder);
         if let Some(at) = c.find(slot, &place) {
             let (class, left) = c.set(&at, false);

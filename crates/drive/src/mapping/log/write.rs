@@ -11,13 +11,8 @@ impl Log {
     /// The time from which a block can be written without waiting for its data, so that no sector loses a turn. `done`
     /// sectors of the order were written before.
     fn ready(&self, order: &AccessRequest, done: u32) -> u64 {
-        let Some(supply) = &order.supply else {
-            return 0;
-        };
-        let needed = match order.link_ns <= self.sector_ns {
-            true => 1,
-            false => self.block_sectors(),
-        };
+        let Some(supply) = &order.supply else { return 0 };
+        let needed = if order.link_ns <= self.sector_ns { 1 } else { self.block_sectors() };
         let gate = if done == 0 { supply.gate } else { 1 };
         let sectors = (done + needed).max(gate).min(order.count.max(1));
         supply.start + (f64::from(sectors) * order.link_ns).ceil() as u64

@@ -61,9 +61,7 @@ impl MediaCache {
     /// A step was carried out. True if it was the last one of its band, which is clean then.
     #[inline]
     pub fn step_ends(&mut self, step: &Step) -> bool {
-        let Some(cleaning) = &mut self.cleaning else {
-            return false;
-        };
+        let Some(cleaning) = &mut self.cleaning else { return false };
         let count = u64::from(step.count);
         let (next, done) = &mut cleaning.read;
         if let Some(e) = cleaning.extents.get(*next) {
@@ -108,9 +106,7 @@ impl MediaCache {
 
     /// The cleaned band has been written. Data that the host has written to it in the meantime stay in the cache.
     fn commit(&mut self) {
-        let Some(done) = self.cleaning.take() else {
-            return;
-        };
+        let Some(done) = self.cleaning.take() else { return };
         let (start, past) = self.bounds(done.band);
         self.written[done.band as usize] = done.back.0 as u32;
         for extent in &done.extents {

@@ -73,9 +73,7 @@ impl Extents {
 
     /// Forgets a part of one extent and keeps the parts before and behind it.
     fn cut(&mut self, part: Extent) {
-        let Ok(whole) = self.at(part.address) else {
-            return;
-        };
+        let Ok(whole) = self.at(part.address) else { return };
         self.0.remove(&whole.address);
         if whole.address < part.address {
             let before = whole.within(whole.address, part.address);

@@ -29,10 +29,7 @@ struct CurrentOrFrontier {}
 impl Policy for CurrentOrFrontier {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
         let here = search.here();
-        let cylinder = match search.has(here) {
-            true => Some(here),
-            false => search.next(search.frontier()),
-        };
+        let cylinder = if search.has(here) { Some(here) } else { search.next(search.frontier()) };
         match cylinder {
             Some(c) => search.soonest_of(&[c]),
             None => search.soonest(Ties::Nearest),

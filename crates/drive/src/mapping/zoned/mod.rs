@@ -120,10 +120,7 @@ impl Zones {
             Initial::Full => ZoneCondition::Full,
         };
         let zone = |index: u64| {
-            let condition = match index < conventional {
-                true => ZoneCondition::NotWritePointer,
-                false => initial,
-            };
+            let condition = if index < conventional { ZoneCondition::NotWritePointer } else { initial };
             Zone { condition, written: 0 }
         };
         let mut zones = Zones {
@@ -227,10 +224,7 @@ impl Zones {
             return Err(Sense::ZoneIsReadOnly);
         }
         if self.is_conventional(a) {
-            return match self.is_conventional(b) {
-                true => Ok(()),
-                false => Err(Sense::WriteBoundaryViolation),
-            };
+            return if self.is_conventional(b) { Ok(()) } else { Err(Sense::WriteBoundaryViolation) };
         }
         if a != b {
             return Err(Sense::WriteBoundaryViolation);

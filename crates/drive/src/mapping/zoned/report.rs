@@ -15,14 +15,11 @@ pub enum ZoneType {
 
 /// A zone as REPORT ZONES describes it. Addresses and sizes are in 512-byte blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
 pub struct ZoneDescriptor {
-    /// The type.
     pub zone_type: ZoneType,
-    /// The condition.
     pub condition: ZoneCondition,
-    /// Its first block.
     pub start: Lba,
-    /// Number of its blocks.
     pub blocks: u64,
     /// Where the next write has to begin; `None` in conditions in which the standard calls it invalid.
     pub write_pointer: Option<Lba>,

@@ -246,9 +246,7 @@ impl Conditions {
     /// Power while entering, holding or leaving a condition, in watts; `before` is the condition from which
     /// it is entered.
     pub fn passage_watts(&self, of: Condition, passage: Passage, before: Condition) -> f64 {
-        let Some(step) = self.step(of) else {
-            return self.idle_watts;
-        };
+        let Some(step) = self.step(of) else { return self.idle_watts };
         match passage {
             Passage::Holding => step.watts,
             Passage::Entering => step.enter_watts.unwrap_or_else(|| self.watts(before)),
@@ -269,9 +267,7 @@ impl Conditions {
             if condition <= now_in {
                 continue;
             }
-            let Some(timer) = self.step(condition).and_then(|s| s.timer) else {
-                continue;
-            };
+            let Some(timer) = self.step(condition).and_then(|s| s.timer) else { continue };
             // Of several that are due at the same time the deepest counts; it comes last in the list.
             let due = from.saturating_add(timer).max(now);
             if next.is_none_or(|(at, _)| due <= at) {

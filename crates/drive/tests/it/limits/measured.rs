@@ -77,10 +77,7 @@ fn closed_of(drive: &mut Drive, load: &Load, mut noise: XorShift) -> Seen {
             let limit = limit.map_or(0, |i| i as u8 + 1);
             let is_plain =
                 load.plain_writes > 0.0 && (noise.below(1 << 30) as f64) < load.plain_writes * f64::from(1u32 << 30);
-            let (command, limit) = match is_plain {
-                true => (Command::Write, 0),
-                false => (load.command, limit),
-            };
+            let (command, limit) = if is_plain { (Command::Write, 0) } else { (load.command, limit) };
             let request = DriveRequest {
                 id,
                 command,

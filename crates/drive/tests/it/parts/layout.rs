@@ -465,9 +465,7 @@ fn remaps_move_single_places_into_spares() {
             let mut g = random("cylinder-major", sparing, &mut d);
             g.zones.truncate(1);
             g.cylinders = g.zones[0].last_cylinder + 1;
-            let PerSurface::Same(spt) = g.zones[0].sectors_per_track else {
-                continue;
-            };
+            let PerSurface::Same(spt) = g.zones[0].sectors_per_track else { continue };
             let Ok(plain) = build(&g) else { continue };
             let what = format!("{sparing:?} seed {seed}: {g:?}");
             let at = check(plain.as_ref(), &g, &what);
@@ -481,9 +479,7 @@ fn remaps_move_single_places_into_spares() {
             let used = |u: u64| (0..unit).any(|k| at.contains_key(&spot(u * unit + k)));
             let spare = (0..units).find(|u| !used(*u) && !g.zones[0].slips.contains(u));
             let from = (0..units).filter(|u| used(*u)).nth(d.below(5) as usize);
-            let (Some(spare), Some(from)) = (spare, from) else {
-                continue;
-            };
+            let (Some(spare), Some(from)) = (spare, from) else { continue };
             let mut with = g.clone();
             with.zones[0].remaps = vec![[from, spare]];
             let moved = check(build(&with).unwrap().as_ref(), &with, &what);

@@ -11,12 +11,3 @@ fn dash_reads_what_it_writes() {
         assert!(error.contains("e.g. \"D1A2S1H1\""), "{error}");
     }
 }
-
-/// Figure 1 of the paper: (a) has two transfer paths, (b) four.
-#[test]
-fn figure_1_counts_the_paths() {
-    let paths = |text: &str| text.parse::<Dash>().unwrap().transfer_paths();
-    assert_eq!(paths("D1A1S1H1"), 1);
-    assert_eq!(paths("D1A2S1H1"), 2);
-    assert_eq!(paths("D1A2S1H2"), 4);
-}

@@ -18,10 +18,7 @@ fn sleepy(mut spec: DriveSpec) -> DriveSpec {
     let rails = spec.power.get("model").is_some_and(|m| m == "rails");
     for (key, share) in [("idle_a", 0.95), ("idle_b", 0.8), ("idle_c", 0.6)] {
         let w = watts.standby + share * (watts.idle - watts.standby);
-        let value = match rails {
-            true => serde_json::json!([w / 5.0, 0.0]),
-            false => serde_json::json!(format!("{w} W")),
-        };
+        let value = if rails { serde_json::json!([w / 5.0, 0.0]) } else { serde_json::json!(format!("{w} W")) };
         spec.power.insert(key.into(), value);
     }
     let conditions: Params = toml::from_str(&format!(

@@ -211,10 +211,7 @@ fn what_is_held_for_clients_is_bounded() {
     headstack_target::process::allow_sockets();
     let is_long = cases(1) > 1;
     let seconds = std::env::var("HEADSTACK_LOAD_SECONDS").map_or(600, |s| s.parse().unwrap());
-    let (each, all_time) = match is_long {
-        true => (125, Duration::from_secs(seconds)),
-        false => (4, Duration::from_secs(1)),
-    };
+    let (each, all_time) = if is_long { (125, Duration::from_secs(seconds)) } else { (4, Duration::from_secs(1)) };
     println!("| client, never reads | held before | held now | others' p99 |\n|---|---|---|---|");
     for kind in KINDS {
         let (_, held, wait) = run(&[kind], each, all_time / if is_long { 20 } else { 2 });

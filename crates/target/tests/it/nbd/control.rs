@@ -54,9 +54,7 @@ fn write(folder: &Path, file: &str, text: &str) -> std::io::Result<()> {
 
 #[test]
 fn files_say_what_is_and_set_what_is_written() {
-    let Some((server, dir)) = shelf("exos-2x18-sata") else {
-        return;
-    };
+    let Some((server, dir)) = shelf("exos-2x18-sata") else { return };
     let blocks = server.bytes / 512;
     for (file, want) in [
         ("0/size", blocks.to_string().as_str()),
@@ -104,9 +102,7 @@ fn files_say_what_is_and_set_what_is_written() {
 
 #[test]
 fn what_does_not_fit_is_einval_and_said_in_words() {
-    let Some((_server, dir)) = shelf("exos-2x18-sata") else {
-        return;
-    };
+    let Some((_server, dir)) = shelf("exos-2x18-sata") else { return };
     for (file, value, said) in [
         ("0/queue/nr_requests", "many", "got \"many\", need a whole number"),
         ("0/queue/scheduler", "cfq", "got \"cfq\", need one of none, deadline, mq-deadline"),
@@ -160,9 +156,7 @@ fn a_queue_without_limit_takes_a_depth() {
 
 #[test]
 fn faults_and_counts_show_there() {
-    let Some((server, dir)) = shelf("exos-x18") else {
-        return;
-    };
+    let Some((server, dir)) = shelf("exos-x18") else { return };
     let mut client = server.client(false);
     client.write(0, &[7; 4096]);
     client.read(0, 8192);

@@ -96,9 +96,7 @@ fn encrypted(server: &Server, config: Arc<ClientConfig>) -> Encrypted {
 
 #[test]
 fn data_are_the_same_with_and_without_encryption() {
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let server = server(asked(Mode::On, &certificates, false));
     let config = config(&certificates, None);
     let mut secret = Client::new(encrypted(&server, config.clone()), true);
@@ -134,9 +132,7 @@ fn data_are_the_same_with_and_without_encryption() {
 fn what_is_encrypted_and_not_taken_is_counted() {
     // That of one of 125.
     const SHARE: usize = (16 << 20) / 125;
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let tls = Tls::open(&asked(Mode::On, &certificates, false)).unwrap();
     let data_folder = folder();
     let mut live = Live::open(&options(&data_folder, SMALL, 0.0).live).unwrap();
@@ -187,9 +183,7 @@ fn what_is_encrypted_and_not_taken_is_counted() {
 
 #[test]
 fn where_it_is_required_nothing_else_is_possible() {
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let server = server(asked(Mode::Require, &certificates, false));
     let mut stream = server.greeted();
     for (code, data) in [(3, &b""[..]), (6, &[0; 6]), (7, &[0; 6]), (8, b""), (9, &[0; 8]), (99, b"")] {
@@ -223,9 +217,7 @@ fn where_it_is_required_nothing_else_is_possible() {
 
 #[test]
 fn what_was_said_in_plain_text_does_not_count() {
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let server = server(asked(Mode::On, &certificates, false));
     // Structured replies, asked for before: afterwards they are not in force, so metadata are refused.
     let mut stream = server.greeted();
@@ -254,9 +246,7 @@ fn what_was_said_in_plain_text_does_not_count() {
 
 #[test]
 fn clients_are_verified() {
-    let (Some(certificates), Some(stranger)) = (certificates(), certificates()) else {
-        return;
-    };
+    let (Some(certificates), Some(stranger)) = (certificates(), certificates()) else { return };
     let server = server(asked(Mode::Require, &certificates, true));
     let known = config(&certificates, Some(&certificates));
     Client::new(encrypted(&server, known), true).write(0, b"known");
@@ -280,9 +270,7 @@ fn clients_are_verified() {
 
 #[test]
 fn damaged_records_harm_nobody_else() {
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let server = server(asked(Mode::On, &certificates, false));
     let mut good = Client::new(encrypted(&server, config(&certificates, None)), true);
     good.write(0, b"kept");
@@ -308,9 +296,7 @@ fn damaged_records_harm_nobody_else() {
 
 #[test]
 fn wrong_certificates_are_named() {
-    let Some(certificates) = certificates() else {
-        return;
-    };
+    let Some(certificates) = certificates() else { return };
     let said = |options: &TlsOptions| Tls::open(options).unwrap_err().to_string();
     let mut options = asked(Mode::On, &certificates, true);
     std::fs::remove_file(certificates.path().join("ca-cert.pem")).unwrap();

@@ -71,9 +71,7 @@ fn bursts_of_a_volume_on_each_device() {
     let mut count = std::collections::BTreeMap::new();
     while j.next_time() < Time::NEVER {
         let now = j.next_time();
-        let Some((request, thread)) = j.take() else {
-            continue;
-        };
+        let Some((request, thread)) = j.take() else { continue };
         assert_eq!((request.lba.0, request.blocks), (16, 8));
         let second = now.0 / 1_000_000_000;
         *count.entry((second, request.device)).or_insert(0) += 1;

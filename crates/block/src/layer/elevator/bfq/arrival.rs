@@ -80,10 +80,7 @@ impl Bfq {
         let share = self.order.share_mut(q);
         let limit = queue.habits.last_end.0.saturating_add(IN_TIME * slice_idle);
         let resumes = queue.ended_empty && now.0 <= limit && share.left() > 0;
-        share.budget = match resumes {
-            true => share.left().min(queue.max_budget),
-            false => queue.max_budget.max(charge),
-        };
+        share.budget = if resumes { share.left().min(queue.max_budget) } else { queue.max_budget.max(charge) };
         share.service = 0;
         queue.ended_empty = false;
         let is_first = std::mem::take(&mut queue.is_new);
@@ -116,9 +113,7 @@ impl Bfq {
 
     /// The turn in service ends for a queue that has become busy, if it is to.
     fn preempt(&mut self, now: Time, q: u32, resumes: bool) {
-        let Some(served) = self.turn.in_service else {
-            return;
-        };
+        let Some(served) = self.turn.in_service else { return };
         let factor = |q: u32| self.queues[q as usize].raise.factor();
         let goes_on = resumes && factor(q) >= factor(served);
         let heavier = self.order.share(q).weight() > self.order.share(served).weight();

@@ -189,9 +189,7 @@ impl Raise {
 
     /// Ends the raise if it is over; at each request of a turn.
     pub fn update(&mut self, now: Time, rate: &PeakRate) {
-        let Some(reason) = self.reason else {
-            return;
-        };
+        let Some(reason) = self.reason else { return };
         if self.in_burst {
             return self.end(now);
         }

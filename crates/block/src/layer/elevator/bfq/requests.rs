@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 /// A waiting request.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// The queue that it is in.
     pub queue: u32,
     pub submitter: u32,
     pub lba: u64,
@@ -107,9 +106,7 @@ impl Requests {
     /// A request has another address or length.
     pub fn reshape(&mut self, request: &Queued) {
         let slot = request.slot;
-        let Some(Some(waiting)) = self.places.get_mut(slot as usize) else {
-            return;
-        };
+        let Some(Some(waiting)) = self.places.get_mut(slot as usize) else { return };
         waiting.blocks = request.blocks;
         if waiting.lba != request.lba {
             self.by_address.remove(&waiting.by_address(slot));
@@ -120,9 +117,7 @@ impl Requests {
 
     /// A request takes the place of another one in the order of arrival if that came earlier.
     pub fn take_turn_of(&mut self, slot: u32, other: u32) {
-        let (Some(own), Some(earlier)) = (self.get(slot), self.get(other)) else {
-            return;
-        };
+        let (Some(own), Some(earlier)) = (self.get(slot), self.get(other)) else { return };
         if own.queue != earlier.queue || (own.deadline, own.turn) < (earlier.deadline, earlier.turn) {
             return;
         }

@@ -8,7 +8,6 @@ use headstack_units::Time;
 pub(super) enum Reason {
     /// The process did not ask again while the drive was idle for it.
     TooIdle,
-    /// Its time is over.
     TimeOver,
     /// Its next request is larger than what is left of its budget.
     BudgetExhausted,
@@ -198,9 +197,7 @@ impl Bfq {
 
     /// The turn in service is over. `idling_since`: the drive was idle for it from then on, which does not count as slow.
     pub(super) fn end_turn(&mut self, now: Time, reason: Reason, idling_since: Option<Time>) {
-        let Some(q) = self.turn.in_service.take() else {
-            return;
-        };
+        let Some(q) = self.turn.in_service.take() else { return };
         self.stop_idling();
         let until = idling_since.unwrap_or(now);
         self.charge_time(q, until.0.saturating_sub(self.turn.began.0), reason);
@@ -251,10 +248,7 @@ impl Bfq {
         if queue.raise.is_raised() || !(is_slow || is_long) {
             return;
         }
-        let span = match span_ns < SHORT_NS {
-            true => self.parameters.slice_idle_ns(),
-            false => span_ns,
-        };
+        let span = if span_ns < SHORT_NS { self.parameters.slice_idle_ns() } else { span_ns };
         let timeout = self.parameters.timeout_ns();
         let worth = u128::from(most) * u128::from(span.min(timeout)) / u128::from(timeout.max(1));
         let charged = (worth as u64).max(share.service);

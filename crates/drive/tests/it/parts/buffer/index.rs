@@ -56,9 +56,7 @@ fn step(pair: &mut Pair, noise: &mut SplitMix, now: u64) {
         8 => drop(pair.both(&what("hold"), |s| s.holds_at(now, start, end))),
         9 => drop(pair.both(&what("written"), |s| s.for_written(start, end, None))),
         _ => {
-            let Some(victim) = pair.both(&what("victim"), |s| s.victim()) else {
-                return;
-            };
+            let Some(victim) = pair.both(&what("victim"), |s| s.victim()) else { return };
             let whole = now + noise.below(100);
             pair.both(&what("read"), |s| {
                 s.reuse(victim, |s| {

@@ -232,10 +232,7 @@ impl World<'_> {
     fn ask(&mut self, command: Command, lba: u64, blocks: u64) {
         let what = format!("{:?} {lba} {blocks}: {}", command, self.what);
         let fixed = !self.drive.moves_writes();
-        let (before, parts) = match command.writes() {
-            true => self.read_before(lba, blocks),
-            false => Default::default(),
-        };
+        let (before, parts) = if command.writes() { self.read_before(lba, blocks) } else { Default::default() };
         let from = self.arm();
         let mut request =
             DriveRequest { id: self.id, command, lba: Lba(lba), blocks: blocks as u32, ..DriveRequest::default() };

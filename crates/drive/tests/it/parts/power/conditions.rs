@@ -223,9 +223,7 @@ fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> 
         while busy == 0 {
             let due = |c: &Condition| d.step(*c).and_then(|s| s.timer).is_some_and(|t| t <= now * MS) && *c > at;
             // Timers that expired together, or while another condition was entered: the deepest counts.
-            let Some(next) = Condition::LOW.into_iter().rev().find(due) else {
-                break;
-            };
+            let Some(next) = Condition::LOW.into_iter().rev().find(due) else { break };
             at = next;
             busy = d.step(next).map_or(0, |s| s.enter / MS);
         }

@@ -106,10 +106,7 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
                 continue;
             }
         }
-        let delay = match a == view.active_set {
-            true => view.active_delay[write as usize],
-            false => 0,
-        };
+        let delay = if a == view.active_set { view.active_delay[write as usize] } else { 0 };
         let at = view.start[write as usize] + delay;
         let p = view.mechanics.position(arm, &w.place, write, at);
         let (seek, total) = (delay + p.seek, delay + p.total());
@@ -132,10 +129,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
         // Of commands that arrived together, the one pushed first.
         "fcfs" => queue.by_age().next().expect("a command"),
         "sptf" => scan(queue, |w| positioning(view, w)),
-        "satf" => scan(queue, |w| match view.buffer.serves(w) {
-            true => -1.0,
-            false => positioning(view, w) + transfer(w),
-        }),
+        "satf" => scan(queue, |w| if view.buffer.serves(w) { -1.0 } else { positioning(view, w) + transfer(w) }),
         "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64),
         ESTIMATED => scan(queue, |w| {
             let price = positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64;

@@ -130,9 +130,7 @@ impl World {
 
     /// Cleaning reads or writes a block with this arm. False if it has nothing to do.
     fn clean(&mut self, arm: &mut Arm, (now, end): (u64, u64)) -> bool {
-        let Some(next) = self.log.next_move(&self.m, arm, now) else {
-            return false;
-        };
+        let Some(next) = self.log.next_move(&self.m, arm, now) else { return false };
         match next {
             Move::Read(block) => {
                 let slot = self.log.map.get(block).expect("a slot");
@@ -161,9 +159,7 @@ impl World {
     fn save(&mut self, arm: &mut Arm, (now, end): (u64, u64)) {
         let complete = self.log.counted.n_checkpoints;
         let begins = self.fixed.is_none();
-        let Some(order) = self.log.next_part(&self.m, now) else {
-            return;
-        };
+        let Some(order) = self.log.next_part(&self.m, now) else { return };
         if begins {
             let blocks = 0..self.log.blocks;
             let map = blocks.filter_map(|b| Some((b, self.log.map.get(b)?)));
