@@ -129,7 +129,7 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
     };
     need!("longest of the log", close, "{longest} s in the log, {stated} s stated");
     let hits = done.iter().filter(|r| r.cache_hit).count() as f64 / n;
-    let stated = system.cache_hit_ratio;
+    let stated = system.shares.cache_hit_ratio;
     need!("hits of the log", near(hits, stated, 1.0), "{hits} in the log, {stated} stated");
     if system.duration_s > 0.0 {
         let bytes = done.iter().map(|r| f64::from(r.blocks) * 512.0).sum::<f64>();
