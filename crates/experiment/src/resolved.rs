@@ -390,10 +390,14 @@ impl DefaultsFiller<'_> {
         self.fill(table, place, "count", kind.count);
         let mut described = spec.described(&given, &self.inputs.models);
         described.description = sorted(described.description);
+        // The whole description leaves out that of most drives.
+        table.insert("dash".into(), spec.dash.write());
+        if given.get("dash").is_none() {
+            self.defaults.push(format!("{place}.dash"));
+        }
         for (key, whole) in [
             ("scheduler", "queue.scheduler"),
             ("queue_depth", "queue.depth"),
-            ("dash", "dash"),
             ("scheduler_parameters", "queue.scheduler_parameters"),
             ("cache", "cache"),
         ] {

@@ -14,7 +14,7 @@ use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::{Counters, DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
-use headstack_engine::{SeriesPoint, Summary, Warning};
+use headstack_engine::{ByMode, SeriesPoint, Summary, Warning};
 use headstack_sim::capping::CappingResult;
 use headstack_sim::change::ChangeCounts;
 use headstack_sim::classes::{self, ClassResult};
@@ -293,31 +293,9 @@ impl QueueParts {
 pub struct PowerByMode {
     /// Total.
     pub mean: f64,
-    /// Neither at work nor in standby; low-power idle conditions included.
-    pub idle: f64,
-    /// Seeking.
-    pub seek: f64,
-    /// Waiting for rotation.
-    pub rotation: f64,
-    /// Transferring.
-    pub transfer: f64,
-    /// In standby, spinning down and up included.
-    pub standby: f64,
-}
-
-/// Seconds in each mode.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TimeByMode {
-    /// Neither at work nor in standby; low-power idle conditions included.
-    pub idle: f64,
-    /// Seeking.
-    pub seek: f64,
-    /// Waiting for rotation.
-    pub rotation: f64,
-    /// Transferring.
-    pub transfer: f64,
-    /// In standby, spinning down and up included.
-    pub standby: f64,
+    /// In each mode.
+    #[serde(flatten)]
+    pub modes: ByMode,
 }
 
 /// One drive of a system.
@@ -347,7 +325,7 @@ pub struct DriveResult {
     /// Mean power by mode.
     pub power_w: PowerByMode,
     /// Time by mode, averaged over the commands that the drive can have in service.
-    pub time_s: TimeByMode,
+    pub time_s: ByMode,
     /// The part of the active modes that was background work.
     pub background: BackgroundEnergy,
     /// The part of idle and standby in low-power conditions; absent if zero.
@@ -455,14 +433,10 @@ fn utilisation(e: &DriveEnergy) -> [f64; 2] {
 }
 
 fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
-    PowerByMode {
-        mean: e.total_j() / seconds,
-        idle: e.idle_j / seconds,
-        seek: e.seek_j / seconds,
-        rotation: e.rotation_j / seconds,
-        transfer: e.transfer_j / seconds,
-        standby: e.standby_j / seconds,
-    }
+    let watts = |joules: f64| joules / seconds;
+    let ByMode { idle, seek, rotation, transfer, standby } = e.joules();
+    let [idle, seek, rotation, transfer, standby] = [idle, seek, rotation, transfer, standby].map(watts);
+    PowerByMode { mean: watts(e.total_j()), modes: ByMode { idle, seek, rotation, transfer, standby } }
 }
 
 fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
@@ -482,7 +456,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         utilisation_background,
         energy_j: e.total_j(),
         power_w: power(e, seconds),
-        time_s: TimeByMode {
+        time_s: ByMode {
             idle: e.idle_s,
             seek: e.seek_s,
             rotation: e.rotation_s,

@@ -54,6 +54,9 @@ pub fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
 /// by itself what was meant.
 fn not_toml(text: &str, at: usize, message: &str) -> SpecError {
     const MOST: usize = 60;
+    /// Also those of word processors.
+    const QUOTES: &[char] = &['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}'];
+    let cut = |text: &'_ str| -> String { text.chars().take(MOST).collect() };
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     let (start, rest) = (before.rsplit('\n').next().unwrap_or(""), after.lines().next().unwrap_or(""));
     let line = [start, rest].concat();
@@ -61,16 +64,18 @@ fn not_toml(text: &str, at: usize, message: &str) -> SpecError {
         true => {
             let value = rest.split([',', ']', '}', '#']).next().unwrap_or("").trim();
             let need = match value.to_lowercase().as_str() {
-                "true" | "false" | "yes" | "no" | "on" | "off" => "true or false, in small letters",
-                "null" | "none" | "nil" => "a value, or no such line: TOML has no null",
-                _ => "a number, true or false, or text in quotes",
+                "true" | "false" | "yes" | "no" | "on" | "off" => "true or false, in small letters".into(),
+                "null" | "none" | "nil" => "a value, or no such line: TOML has no null".into(),
+                _ => format!("a number, true or false, or text in quotes: {:?}", cut(value.trim_matches(QUOTES))),
             };
             (value, need)
         }
-        false => (line.trim(), "TOML: KEY = VALUE, [TABLE] or # with a comment"),
+        false => (
+            line.trim(),
+            "KEY = VALUE or [TABLE], each once, [[TABLE]] for each of several, or # with a comment".into(),
+        ),
     };
-    let got = got.char_indices().nth(MOST).map_or(got, |(end, _)| &got[..end]);
-    SpecError::new("", got, format!("{need}; {}", message.trim().replace('`', "\"")))
+    SpecError::new("", cut(got), format!("{need}; {}", message.trim().replace('`', "\"")))
 }
 
 /// An error of the document in a file, with the line that it is about: `text` is the file's, if that is TOML. The value may
@@ -146,19 +151,16 @@ mod tests {
     fn what_is_wrong_has_a_place() {
         for (text, want) in [
             ("a = 1\nb = = 2", "x.toml:2:5: got "),
-            (
-                "a = 1\na = 2",
-                "x.toml:2:1: got a = 2, need TOML: KEY = VALUE, [TABLE] or # with a comment; duplicate key",
-            ),
-            ("a = 1\na.b = 2", "x.toml:2:1: got a.b = 2, need TOML"),
+            ("a = 1\na = 2", "x.toml:2:1: got a = 2, need KEY = VALUE or [TABLE], each once,"),
+            ("a = 1\na.b = 2", "x.toml:2:1: got a.b = 2, need KEY = VALUE or"),
             ("a = 10000000000000000000000", "x.toml:1:5: got 10000000000000000000000, need a number"),
-            ("a = \"x\n", "x.toml:1:7: got a = \"x, need TOML"),
-            ("a = exos-x18 # mine", "x.toml:1:5: got exos-x18, need a number, true or false, or text in quotes; "),
-            ("a = { b = 4 KiB }", "x.toml:1:11: got 4 KiB, need a number, true or false, or text in quotes; "),
+            ("a = \"x\n", "x.toml:1:7: got a = \"x, need KEY = VALUE or"),
+            ("a = exos-x18 # mine", "x.toml:1:5: got exos-x18, need a number, true or false, or text in quotes: "),
+            ("a = { b = 4 KiB }", "x.toml:1:11: got 4 KiB, need a number, true or false, or text in quotes: "),
             ("a = True", "x.toml:1:5: got True, need true or false, in small letters; "),
             ("a = null", "x.toml:1:5: got null, need a value, or no such line: TOML has no null; "),
-            ("a = 1\nkey: value\n", "x.toml:2:6: got key: value, need TOML: KEY = VALUE, [TABLE] or # with a"),
-            ("{\"a\": 1}", "x.toml:1:1: got {\"a\": 1}, need TOML: KEY = VALUE, [TABLE] or # with a comment; "),
+            ("a = 1\nkey: value\n", "x.toml:2:6: got key: value, need KEY = VALUE or"),
+            ("{\"a\": 1}", "x.toml:1:1: got {\"a\": 1}, need KEY = VALUE or"),
             ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
             ("[[a]]\nb = [0, { c = nan }]", "x.toml:2:15: a[0].b[1].c: got nan, need a finite number"),
         ] {
