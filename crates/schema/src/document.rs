@@ -72,7 +72,7 @@ fn not_toml(text: &str, at: usize, message: &str) -> SpecError {
         }
         false => (
             line.trim(),
-            "KEY = VALUE or [TABLE], each once, [[TABLE]] for each of several, or # with a comment".into(),
+            "TOML: KEY = VALUE or [TABLE], each once, [[TABLE]] for each of several, or # with a comment".into(),
         ),
     };
     SpecError::new("", cut(got), format!("{need}; {}", message.trim().replace('`', "\"")))
@@ -151,16 +151,16 @@ mod tests {
     fn what_is_wrong_has_a_place() {
         for (text, want) in [
             ("a = 1\nb = = 2", "x.toml:2:5: got "),
-            ("a = 1\na = 2", "x.toml:2:1: got a = 2, need KEY = VALUE or [TABLE], each once,"),
-            ("a = 1\na.b = 2", "x.toml:2:1: got a.b = 2, need KEY = VALUE or"),
+            ("a = 1\na = 2", "x.toml:2:1: got a = 2, need TOML: KEY = VALUE or [TABLE], each once,"),
+            ("a = 1\na.b = 2", "x.toml:2:1: got a.b = 2, need TOML: KEY = VALUE or"),
             ("a = 10000000000000000000000", "x.toml:1:5: got 10000000000000000000000, need a number"),
-            ("a = \"x\n", "x.toml:1:7: got a = \"x, need KEY = VALUE or"),
+            ("a = \"x\n", "x.toml:1:7: got a = \"x, need TOML: KEY = VALUE or"),
             ("a = exos-x18 # mine", "x.toml:1:5: got exos-x18, need a number, true or false, or text in quotes: "),
             ("a = { b = 4 KiB }", "x.toml:1:11: got 4 KiB, need a number, true or false, or text in quotes: "),
             ("a = True", "x.toml:1:5: got True, need true or false, in small letters; "),
             ("a = null", "x.toml:1:5: got null, need a value, or no such line: TOML has no null; "),
-            ("a = 1\nkey: value\n", "x.toml:2:6: got key: value, need KEY = VALUE or"),
-            ("{\"a\": 1}", "x.toml:1:1: got {\"a\": 1}, need KEY = VALUE or"),
+            ("a = 1\nkey: value\n", "x.toml:2:6: got key: value, need TOML: KEY = VALUE or"),
+            ("{\"a\": 1}", "x.toml:1:1: got {\"a\": 1}, need TOML: KEY = VALUE or"),
             ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
             ("[[a]]\nb = [0, { c = nan }]", "x.toml:2:15: a[0].b[1].c: got nan, need a finite number"),
         ] {

@@ -29,7 +29,7 @@ def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
         ("[" * 500 + "]" * 500, ":1:", "max recursion depth"),
         ("{ a = " * 500 + "1" + " }" * 500, ":1:", "max recursion depth"),
         ("9" * 5000, ":1:5", "got 999"),
-        ("1\na.b = 2", ":2:1", "got a.b = 2, need KEY = VALUE"),
+        ("1\na.b = 2", ":2:1", "got a.b = 2, need TOML: KEY = VALUE"),
         ('"\x1b[2J"', ":1:6", "got "),
     ],
 )

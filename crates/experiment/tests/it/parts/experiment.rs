@@ -105,7 +105,11 @@ fn errors_name_key_got_and_need() {
             &["workload[0].device_blocks: got no sizes, need one for each device, or one number"],
         ),
         ("time_scale = 1.39", "device_blocks = [8, 0]", &["workload[0].device_blocks: got 0, need 1 or more"]),
-        ("count = 6", "count = 6\ncount = 7", &["e.toml:11:1: got count = 7, need KEY = VALUE or", "duplicate key"]),
+        (
+            "count = 6",
+            "count = 6\ncount = 7",
+            &["e.toml:11:1: got count = 7, need TOML: KEY = VALUE or", "duplicate key"],
+        ),
         ("count = 6", "count = ", &["e.toml:"]),
     ] {
         let text = error(&DESIGN.replacen(from, to, 1));
@@ -138,7 +142,7 @@ fn errors_of_a_drive_file_name_it_and_the_line() {
     let system: System = System::read(&serde_json::json!({ "drive": "x.toml" })).unwrap();
     for (text, want) in [
         ("name = \"x\"\n[seek]\nmodel = = 3\n", format!("drive: {shown}:3:9: got ")),
-        ("name = \"x\"\nname = \"y\"\n", format!("drive: {shown}:2:1: got name = \"y\", need KEY = VALUE or")),
+        ("name = \"x\"\nname = \"y\"\n", format!("drive: {shown}:2:1: got name = \"y\", need TOML: KEY = VALUE or")),
         ("name = 3\n", format!("drive: {shown}:1:8: name: got integer 3, need text in quotes")),
     ] {
         std::fs::write(&path, text).unwrap();
