@@ -482,12 +482,18 @@ def files() -> dict[str, str]:
 
 
 def counters() -> str:
-    """Return `headstack.counters`: what drives count, as attributes of results."""
-    text = "\nclass Counters:\n" + about_class("What drives count, the warm-up included.")
-    for counter in _bridge.call("counters"):
-        kind = "int" if counter["is_whole"] else "float"
-        text += f"\n    {counter['name']}: {kind}\n" + comment(counter["sentence"], "    ")
-    return HEAD.format("Counters in results") + text
+    """Return `headstack.counters`: what is counted, as attributes of results."""
+    tables = []
+    for name, about in [
+        ("Counters", "What drives count, the warm-up included."),
+        ("Shares", "Shares of the requests of a system that succeeded."),
+    ]:
+        text = f"\nclass {name}:\n" + about_class(about)
+        for counter in _bridge.call(name.lower()):
+            kind = "int" if counter["is_whole"] else "float"
+            text += f"\n    {counter['name']}: {kind}\n" + comment(counter["sentence"], "    ")
+        tables.append(text)
+    return HEAD.format("Counters in results") + "\n".join(tables)
 
 
 #: Kinds of values of options, as types.

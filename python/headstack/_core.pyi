@@ -106,6 +106,9 @@ def convert(
 def counters() -> str:
     """JSON: what drives count, [{"name", "unit", "sentence", "is_whole", "of_several"}]."""
 
+def shares() -> str:
+    """JSON: shares of requests in results, [{"name", "sentence", "is_whole"}]."""
+
 def formats() -> str:
     """JSON: the trace formats, [{"name", "summary", "parameters", "time_unit", "size_unit"}]."""
 

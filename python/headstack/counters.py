@@ -27,3 +27,13 @@ class Counters:
 
     scanned_bytes: int
     """Bytes read by a scan of the medium."""
+
+
+class Shares:
+    """Shares of the requests of a system that succeeded."""
+
+    nonzero_seek_ratio: float
+    """Share of requests for which an arm moved."""
+
+    cache_hit_ratio: float
+    """Share of requests served from buffers."""

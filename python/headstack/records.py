@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from headstack.counters import Counters
+from headstack.counters import Counters, Shares
 from headstack.suggest import need_one_of
 
 #: Most characters of a value in the `repr` of a record.
@@ -536,7 +536,7 @@ class Covered(Record):
     until_s: float
 
 
-class System(Requests, Record):
+class System(Requests, Shares, Record):
     """One system on one workload."""
 
     name: str
@@ -561,10 +561,6 @@ class System(Requests, Record):
     overloaded: Overloaded | None
     components_s: Components
     queue_parts_s: QueueParts
-    nonzero_seek_ratio: float
-    """Share of requests for which an arm moved."""
-
-    cache_hit_ratio: float
     queue_depth_mean: float
     utilisation: float
     """Mean over the drives of the share of time in which the mechanism works."""

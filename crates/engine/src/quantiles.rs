@@ -50,7 +50,7 @@ const ROOM: usize = 8192;
 const MANY: u64 = 1024;
 
 /// Statistics in seconds; not-a-number (`null` in JSON) without values.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Summary {
     /// Arithmetic mean.

@@ -1,22 +1,23 @@
 //! A time series in bounded memory.
 
 use headstack_units::Time;
+use serde::Serialize;
 
 /// Largest number of buckets of a series.
 pub const BUCKETS: usize = 2048;
 
 /// One quantity (joules, watts, seconds) for each mode of the mechanism.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ByMode {
-    /// Spinning, heads on track, no access.
+    /// Neither at work nor in standby; low-power idle conditions included.
     pub idle: f64,
     /// Seeking.
     pub seek: f64,
-    /// Rotational latency.
+    /// Waiting for rotation.
     pub rotation: f64,
     /// Transferring.
     pub transfer: f64,
-    /// Spun down.
+    /// In standby, spinning down and up included.
     pub standby: f64,
 }
 

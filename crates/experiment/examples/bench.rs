@@ -69,13 +69,23 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
     let [path, rate] = rest else {
         return Err("got no drive and rate, need both".into());
     };
-    let drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
-    let capacity = drive.capacity_blocks();
+    let drive = drive(path)?;
+    let blocks = drive.capacity_blocks() / 8;
+    small(n, drive, "0.66", rate, blocks)
+}
+
+fn drive(path: &str) -> Result<Drive, String> {
+    Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())
+}
+
+/// Requests of 4 KiB to one drive, at random among so many blocks of that size.
+fn small(n: u64, drive: Drive, reads: &str, rate: &str, blocks: u64) -> Result<(f64, f64), String> {
     let workload = format!(
-        "n_requests = {n}\nreads = 0.66\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
+        "n_requests = {n}\nreads = {reads}\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
          rate = \"{rate} /s\"\nfootprint = \"{} B\"\n",
-        capacity / 8 * 4096
+        blocks * 4096
     );
+    let capacity = drive.capacity_blocks();
     timed(n, &workload, vec![drive], "independent", vec![capacity], "")
 }
 
@@ -86,14 +96,7 @@ fn logging(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
         return Err("got no drive, share of reads and number of blocks, need all".into());
     };
     let blocks: u64 = blocks.parse().map_err(|e| format!("blocks {blocks:?}: {e}"))?;
-    let drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
-    let capacity = drive.capacity_blocks();
-    let workload = format!(
-        "n_requests = {n}\nreads = {reads}\nsize = \"4 KiB\"\narrivals = \"poisson\"\n\
-         rate = \"10 /s\"\nfootprint = \"{} B\"\n",
-        blocks * 4096
-    );
-    timed(n, &workload, vec![drive], "independent", vec![capacity], "")
+    small(n, drive(path)?, reads, "10", blocks)
 }
 
 /// `bench raid N DRIVE.json RATE DRIVES`: 60 % reads, 20 % sequential, striped over the first
@@ -122,7 +125,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
         return Err("got no drive and depth, need both".into());
     };
     let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
-    let mut drive = Drive::builtin(&read_spec(path)?, &DriveOptions::default()).map_err(|e| e.to_string())?;
+    let mut drive = drive(path)?;
     let places = drive.capacity_blocks() / 8;
     let mut next = 0u64;
     let mut command = || {

@@ -225,7 +225,7 @@ pub struct System {
     #[param(default)]
     pub name: String,
     /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
-    #[param(default, kind = drive_kind())]
+    #[param(default, kind = Kind::OneOf(vec![Kind::Text, DriveSpec::kind()]))]
     pub drive: Value,
     /// Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values
     /// to change; keys that it leaves out are taken from the system.
@@ -269,11 +269,6 @@ pub struct System {
     /// Power capping; what it leaves out is the experiment's.
     #[param(default, kind = Capping::kind())]
     pub capping: Params,
-}
-
-/// A drive by its name, or a whole drive.
-fn drive_kind() -> Kind {
-    Kind::OneOf(vec![Kind::Text, DriveSpec::kind()])
 }
 
 /// A model by its name, or a table with `name` and its parameters.
@@ -527,15 +522,6 @@ impl Experiment {
         let mut experiment = experiment.map_err(|e| overrides.named(e))?;
         experiment.overrides = overrides.clone();
         Ok(experiment)
-    }
-
-    /// Reads JSON text; relative paths start from `base`.
-    ///
-    /// # Errors
-    /// As [`Experiment::from_toml`].
-    pub fn from_json(text: &str, base: &Path) -> Result<Experiment, SpecError> {
-        let value = serde_json::from_str(text).map_err(|e| SpecError::new("experiment", e, "valid JSON"))?;
-        Experiment::from_value(value, base)
     }
 
     /// Reads a parsed document.

@@ -8,12 +8,13 @@ use headstack_sim::change::Change;
 use headstack_sim::outcome::{BeyondDevice, Outcome};
 use headstack_sim::simulate::warm_up::WarmUp;
 
+/// Whether members of a layer are missing from the start.
+pub(crate) fn gone(layer: &serde_json::Value) -> bool {
+    layer.get("gone").and_then(serde_json::Value::as_array).is_some_and(|members| !members.is_empty())
+}
+
 /// Whether parts fail in this system of the experiment.
 pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
-    let gone = |layer: &serde_json::Value| {
-        let members = layer.get("gone").and_then(serde_json::Value::as_array);
-        members.is_some_and(|members| !members.is_empty())
-    };
     let fails = |change: &Change| change.fail.is_some() || change.member_gone.is_some();
     !drive.parallelism.faults.is_empty()
         || system.change.iter().any(fails)

@@ -6,16 +6,16 @@
 //! is asked for. Changes of the experiment happen at their times after the first request.
 
 use crate::experiment::System;
-use crate::run::{options_of, Inputs};
+use crate::inputs::Inputs;
+use crate::system::DriveKind;
 use headstack_block::layer::{
-    compose, fault, Branch, DriveFacts, DriveLayer, FaultSigns, FaultState, LayerCompletion, LayerResult, LayerSpec,
-    Setting, Tree,
+    fault, DriveFacts, FaultSigns, FaultState, LayerCompletion, LayerResult, LayerSpec, Setting, Tree,
 };
 use headstack_block::member::Member;
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
-use headstack_drive::{Drive, DriveDesign, DriveRequest};
+use headstack_drive::{Drive, DriveRequest};
 use headstack_schema::SpecError;
-use headstack_sim::change::{dry_run_layers, plan, Change, Planned, Target};
+use headstack_sim::change::{dry_run_layers, plan, Change, Schedule, Target};
 use headstack_sim::outcome::MemberOutcome;
 use headstack_units::{Lba, Span, Time};
 use std::collections::BTreeMap;
@@ -35,11 +35,8 @@ pub struct LiveSystem {
     tree: Tree,
     /// First block and size of each device, in blocks of the tree.
     devices: Vec<(u64, u64)>,
-    n_drives: u32,
     layers: Vec<LayerSpec>,
-    changes: Vec<Planned>,
-    n_changed: usize,
-    first: Option<Time>,
+    schedule: Schedule<'static>,
     /// The number in the tree of each request that is outstanding, by its own.
     numbers: Vec<u32>,
     /// Settings that were changed by hand.
@@ -81,62 +78,35 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
     }
     let seed = system.seed.unwrap_or(seed);
     let layers = layers_of(system, seed)?;
-    let tree = || {
-        let (drives, designs) = drives(system, base, seed, inputs)?;
-        let roots = compose(drives, &layers, &inputs.layers, &inputs.elevators)?;
-        Ok::<_, SpecError>((Tree::over(roots), designs))
-    };
-    let (made, designs) = tree()?;
-    let n_drives = designs.len() as u32;
+    let kinds = system.designs(base, seed, inputs)?;
+    let build = || Tree::new(DriveKind::all(&kinds)?, &layers, &inputs.layers, &inputs.elevators);
+    let tree = build()?;
+    let made = kinds.iter().flat_map(|k| k.options.iter().map(|options| (k.design.clone(), *options)));
+    let made: Vec<Made> = made.collect();
     let unplaced = |mut e: SpecError| {
         e.key = e.key.trim_start_matches('.').into();
         e
     };
-    let changes = plan(&system.change, n_drives, &layers, "").map_err(unplaced)?;
+    let changes = plan(&system.change, made.len() as u32, &layers, "").map_err(unplaced)?;
     if !changes.is_empty() {
-        dry_run_layers(&changes, &mut tree()?.0).map_err(unplaced)?;
+        dry_run_layers(&changes, &mut build()?).map_err(unplaced)?;
     }
     let mut first = 0;
-    let devices = made.logical_units().into_iter().map(|blocks| {
+    let devices = tree.logical_units().into_iter().map(|blocks| {
         let start = first;
         first += blocks;
         (start, blocks)
     });
     Ok(LiveSystem {
         devices: devices.collect(),
-        tree: made,
-        n_drives,
+        tree,
         layers,
-        changes,
-        n_changed: 0,
-        first: None,
+        schedule: Schedule::new(changes),
         numbers: Vec::new(),
         n_by_hand: 0,
-        made: designs,
+        made,
         removed: BTreeMap::new(),
     })
-}
-
-/// The drives of a system, and how they were made.
-fn drives(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> Result<(Vec<Branch>, Vec<Made>), SpecError> {
-    let (mut drives, mut made): (Vec<Branch>, Vec<Made>) = (Vec::new(), Vec::new());
-    for (i, kind) in system.kinds()?.iter().enumerate() {
-        let key = match system.drives.is_empty() {
-            true => "drive".into(),
-            false => format!("drives[{i}].drive"),
-        };
-        let placed = |e: SpecError| e.within(&key);
-        let spec = kind.drive_spec(base, inputs)?;
-        let design = DriveDesign::new(&spec, &inputs.models).map_err(placed)?;
-        for _ in 0..kind.count {
-            let number = drives.len() as u32;
-            let options = options_of(kind, seed, number);
-            let drive = design.drive(&options).map_err(placed)?;
-            drives.push(DriveLayer::branch(drive, number));
-            made.push((design.clone(), options));
-        }
-    }
-    Ok((drives, made))
 }
 
 /// Organisation and layers of a system, from the host down; the last one is the fault layer.
@@ -164,14 +134,13 @@ impl LiveSystem {
 
     /// Number of drives.
     pub fn n_drives(&self) -> u32 {
-        self.n_drives
+        self.made.len() as u32
     }
 
     /// Submits a request to blocks of a device, inside it. The system must have been advanced to `now`. Numbers of
     /// requests that are outstanding at one time are different.
     pub fn submit(&mut self, now: Time, device: usize, request: DriveRequest) {
-        if self.first.is_none() {
-            self.first = Some(now);
+        if self.schedule.begin(now) {
             self.change_until(now);
         }
         let (first, _) = self.devices[device];
@@ -195,7 +164,7 @@ impl LiveSystem {
 
     /// How many settings have changed so far, by the experiment and by hand.
     pub fn n_settings_changed(&self) -> u64 {
-        self.n_changed as u64 + self.n_by_hand
+        self.schedule.n_done as u64 + self.n_by_hand
     }
 
     /// The first of these blocks of a device that its drive reads only after some time.
@@ -215,21 +184,15 @@ impl LiveSystem {
         }
     }
 
-    /// When the next change of the experiment is due.
-    fn change_due(&self) -> Time {
-        let next = self.first.zip(self.changes.get(self.n_changed));
-        next.map_or(Time::NEVER, |(first, change)| change.due(first))
-    }
-
     /// When [`LiveSystem::advance`] would next have an effect; [`Time::NEVER`] if nothing is to come.
     pub fn next_event(&self) -> Time {
-        self.tree.next_event().min(self.change_due())
+        self.tree.next_event().min(self.schedule.due)
     }
 
     /// Carries out what happens before `until`. Completions may be announced before their times.
     pub fn advance(&mut self, until: Time, sink: &mut dyn FnMut(&LayerCompletion)) {
-        while self.change_due() < until {
-            let due = self.change_due();
+        while self.schedule.due < until {
+            let due = self.schedule.due;
             self.tree.advance(due, &mut |c| sink(c));
             self.change_until(due);
         }
@@ -238,11 +201,9 @@ impl LiveSystem {
 
     /// Applies the changes that are due at `now`; the system was advanced to it.
     fn change_until(&mut self, now: Time) {
-        while self.change_due() <= now {
-            let change = &self.changes[self.n_changed];
+        while let Some(change) = self.schedule.take(now) {
             // Each was tried on a system like this one.
             let _ = self.tree.change(now, &change.target, &change.setting);
-            self.n_changed += 1;
         }
     }
 
@@ -250,10 +211,8 @@ impl LiveSystem {
     /// changed here, except the power condition, and later changes are due at their times.
     pub fn succeed(&mut self, now: Time, before: &LiveSystem) {
         use headstack_drive::Setting::PowerCondition;
-        self.first = before.first;
         self.n_by_hand = before.n_by_hand + 1;
-        self.n_changed = before.n_changed.min(self.changes.len());
-        for change in &self.changes[..self.n_changed] {
+        for change in self.schedule.follow(&before.schedule) {
             if !matches!(&change.setting, Setting::Drive(PowerCondition(_))) {
                 // Each was tried on a system like this one.
                 let _ = self.tree.change(now, &change.target, &change.setting);
@@ -269,7 +228,7 @@ impl LiveSystem {
     /// ones refuse it.
     pub fn change(&mut self, now: Time, change: &Change) -> Result<(), SpecError> {
         let only = std::slice::from_ref(change);
-        let planned = plan(only, self.n_drives, &self.layers, "").map_err(alone)?;
+        let planned = plan(only, self.n_drives(), &self.layers, "").map_err(alone)?;
         self.n_by_hand += 1;
         planned.iter().try_for_each(|p| {
             let applied = self.tree.change(now, &p.target, &p.setting);

@@ -27,6 +27,21 @@ pub struct Input {
     pub sha256: Option<String>,
 }
 
+impl Input {
+    /// A file by its path, with its size and hash, if there are some.
+    pub(crate) fn new(kind: &'static str, path: &str, format: Option<String>, hash: Option<(u64, String)>) -> Input {
+        let (bytes, sha256) = hash.unzip();
+        Input { kind, path: Some(path.into()), name: None, format, bytes, sha256 }
+    }
+
+    /// Adds it to a list where each is once.
+    pub(crate) fn add_to(self, list: &mut Vec<Input>) {
+        if !list.contains(&self) {
+            list.push(self);
+        }
+    }
+}
+
 /// A drive's description as it was simulated, with the changes of its system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriveDescription {

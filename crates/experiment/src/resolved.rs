@@ -5,10 +5,12 @@
 //! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
 //! an earlier run. They stay marked as long as the same values would be filled in again.
 
+use crate::dotted::change_all;
 use crate::drive_file::{load_drive, DriveFile};
 use crate::experiment::{EnergyPrice, Experiment, RunSpec, System, Workload};
 use crate::inputs::Inputs;
 use crate::provenance::{hash_file, sha256, DriveDescription, Input};
+use crate::system::PER_ENTRY;
 use headstack_block::layer::host_queue::with_elevator;
 use headstack_drive::spec::Params;
 use headstack_drive::{Described, DriveSpec};
@@ -58,39 +60,31 @@ pub(crate) fn resolve(
     let mut document = experiment.document.clone();
     document.remove("defaults");
     for (i, workload) in experiment.workload.iter().enumerate() {
-        let mut table = take_table(&mut document["workload"][i]);
-        filler.workload(i, &mut table, workload)?;
-        document["workload"][i] = Value::Object(table);
+        filler.workload(i, table_of(&mut document["workload"][i]), workload);
     }
-    let mut common = take_table(document.entry("capping").or_insert(Value::Null));
+    let mut common = std::mem::take(table_of(document.entry("capping").or_insert(Value::Null)));
     let in_common = !common.is_empty();
     filler.capping("capping", &mut common, in_common);
     filler.common_parameters(&mut common, policies);
-    if in_common {
-        document.insert("capping".into(), Value::Object(common));
-    }
+    let common = in_common.then_some(Value::Object(common));
+    document.insert("capping".into(), common.unwrap_or_default());
     let mut drives = Vec::new();
     for (i, system) in experiment.system.iter().enumerate() {
-        let mut table = take_table(&mut document["system"][i]);
+        let table = table_of(&mut document["system"][i]);
         if let Some(Value::Object(capping)) = table.get_mut("capping") {
             let place = format!("system.{i}.capping");
             filler.capping(&place, capping, !in_common);
             if has_parameters(capping) {
-                let defaults = policies.get(i).and_then(Option::as_ref);
-                filler.policy(&place, capping, defaults);
+                filler.policy(&place, capping, policies.get(i).and_then(Option::as_ref));
             }
         }
-        let all = filler.system(i, &mut table, system);
+        let all = filler.system(i, table, system);
         drives.push(all.map_err(|e| e.within(&format!("system[{i}]")))?);
-        document["system"][i] = Value::Object(table);
     }
-    let mut run = take_table(document.entry("run").or_insert(Value::Null));
+    let run = table_of(document.entry("run").or_insert(Value::Null));
     NOT_DECIDING.iter().for_each(|key| drop(run.remove(*key)));
-    filler.fill_usual::<RunSpec>(&mut run, "run", &NOT_DECIDING);
-    document.insert("run".into(), Value::Object(run));
-    let mut cost = take_table(document.entry("cost").or_insert(Value::Null));
-    filler.fill_usual::<EnergyPrice>(&mut cost, "cost", &[]);
-    document.insert("cost".into(), Value::Object(cost));
+    filler.fill_usual::<RunSpec>(run, "run", &NOT_DECIDING);
+    filler.fill_usual::<EnergyPrice>(table_of(document.entry("cost").or_insert(Value::Null)), "cost", &[]);
     let DefaultsFiller { mut defaults, drive_files, cap_files, .. } = filler;
     let document = sorted(Value::Object(document));
     defaults.sort();
@@ -146,10 +140,27 @@ fn value(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }
 
-fn take_table(value: &mut Value) -> Params {
-    match value.take() {
+/// A value as a table; an empty one in place of anything else.
+fn table_of(value: &mut Value) -> &mut Params {
+    if !value.is_object() {
+        *value = Value::Object(Params::new());
+    }
+    match value {
         Value::Object(table) => table,
-        _ => Params::new(),
+        _ => unreachable!(),
+    }
+}
+
+/// What follows the key of a table in a dotted key; none if that is not inside it.
+fn inside<'k>(key: &'k str, table: &str) -> Option<&'k str> {
+    key.strip_prefix(table).filter(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(table) => table.is_empty(),
+        value => value.is_null(),
     }
 }
 
@@ -200,11 +211,6 @@ impl DefaultsFiller<'_> {
 
     /// Fills in the defaults of the table `T`, but for the keys `except`. Empty lists and tables are left out.
     fn fill_usual<T: Table>(&mut self, table: &mut Params, place: &str, except: &[&str]) {
-        let is_empty = |value: &Value| match value {
-            Value::Array(list) => list.is_empty(),
-            Value::Object(table) => table.is_empty(),
-            _ => false,
-        };
         for field in T::fields().iter().filter(|f| !except.contains(&f.key)) {
             if let Some(value) = field.default().filter(|value| !is_empty(value)) {
                 self.fill(table, place, field.key, value);
@@ -217,22 +223,11 @@ impl DefaultsFiller<'_> {
     fn capping(&mut self, place: &str, table: &mut Params, fills: bool) {
         if let Some(file) = table.get("cap_file").and_then(Value::as_str) {
             let hash = hash_file(&self.experiment.base.join(file), &|| false);
-            let (bytes, sha256) = hash.unzip();
-            let input = Input {
-                kind: "caps",
-                path: Some(file.to_string()),
-                name: None,
-                format: Some("csv".into()),
-                bytes,
-                sha256,
-            };
-            if !self.cap_files.contains(&input) {
-                self.cap_files.push(input);
-            }
+            Input::new("caps", file, Some("csv".into()), hash).add_to(&mut self.cap_files);
         }
         if let Some(Value::Object(signal)) = table.get_mut("signal") {
             let read = read_table::<Signal>(signal);
-            let all = read.map(|s| take_table(&mut value(s))).unwrap_or_default();
+            let all = read.map(|s| std::mem::take(table_of(&mut s.write()))).unwrap_or_default();
             self.fill_parameters(signal, &format!("{place}.signal"), &all);
         }
         if fills && !table.is_empty() {
@@ -245,9 +240,8 @@ impl DefaultsFiller<'_> {
         let Some(defaults) = defaults.filter(|d| !d.is_empty()) else {
             return;
         };
-        let mut parameters = take_table(table.entry("parameters").or_insert(Value::Null));
-        self.fill_parameters(&mut parameters, &format!("{place}.parameters"), defaults);
-        table.insert("parameters".into(), Value::Object(parameters));
+        let parameters = table_of(table.entry("parameters").or_insert(Value::Null));
+        self.fill_parameters(parameters, &format!("{place}.parameters"), defaults);
     }
 
     /// Fills in the parameters of the common table of power capping: those on which all systems that use them agree.
@@ -265,7 +259,7 @@ impl DefaultsFiller<'_> {
         self.policy("capping", table, Some(&all));
     }
 
-    fn workload(&mut self, i: usize, table: &mut Params, w: &Workload) -> Result<(), SpecError> {
+    fn workload(&mut self, i: usize, table: &mut Params, w: &Workload) {
         let place = format!("workload.{i}");
         self.fill(table, &place, "name", &w.name);
         self.fill(table, &place, "past_end", OutOfRangePolicy::default());
@@ -293,7 +287,6 @@ impl DefaultsFiller<'_> {
         if !closed && w.jobs.is_empty() {
             self.fill(table, &place, "arrivals", "open");
         }
-        Ok(())
     }
 
     /// Fills in a synthetic workload; returns whether its table has a closed loop. `in_loop`: the workload has
@@ -326,25 +319,23 @@ impl DefaultsFiller<'_> {
         self.layers(&place, table, system)?;
         let mut described: Vec<DriveDescription> = Vec::new();
         let kinds = system.kinds()?;
-        let listed = !system.drives.is_empty();
         for (d, kind) in kinds.iter().enumerate() {
-            let (mut own, own_place) = match listed {
-                true => (own_table(kind), format!("{place}.drives.{d}")),
-                false => (std::mem::take(table), place.clone()),
+            let drive = match system.drives.get(d) {
+                None => self.drive(&place, table, kind)?,
+                Some(entry) => {
+                    let mut own = own_table(kind);
+                    own.extend(entry.get("count").map(|count| ("count".into(), count.clone())));
+                    let drive = self.drive(&format!("{place}.drives.{d}"), &mut own, kind)?;
+                    table["drives"][d] = Value::Object(own);
+                    drive
+                }
             };
-            let count = system.drives.get(d).and_then(|drive| drive.get("count"));
-            own.extend(count.map(|count| ("count".into(), count.clone())));
-            let drive = self.drive(&own_place, &mut own, kind)?;
             match described.iter_mut().find(|d| is_same(d, &drive)) {
                 Some(same) => same.count += drive.count,
                 None => described.push(drive),
             }
-            match listed {
-                true => table["drives"][d] = Value::Object(own),
-                false => *table = own,
-            }
         }
-        if listed {
+        if !system.drives.is_empty() {
             // The entries have taken over these keys. A key that no entry uses stays, and a warning names it.
             for key in PER_DRIVE.iter().filter(|key| !is_ignored(system, key)) {
                 table.remove(*key);
@@ -397,29 +388,26 @@ impl DefaultsFiller<'_> {
         let spec = kind.drive_spec(base, self.inputs)?;
         let (given, file) = self.given(kind)?;
         self.fill(table, place, "count", kind.count);
-        let mut known = |key: &str, whole: &str, now: Value| {
-            table.insert(key.into(), now);
-            if given.pointer(whole).is_none() {
-                self.defaults.push(format!("{place}.{key}"));
-            }
-        };
-        known("scheduler", "/queue/scheduler", value(&spec.queue.scheduler));
-        known("queue_depth", "/queue/depth", value(spec.queue.depth));
-        known("dash", "/dash", spec.dash.write());
-        let parameters = spec.with_all_parameters(&self.inputs.models).queue.scheduler_parameters;
-        for (key, whole, now) in [
-            ("scheduler_parameters", "/queue/scheduler_parameters", value(parameters)),
-            ("cache", "/cache", value(&spec.cache)),
-        ] {
-            let keys = now.as_object().into_iter().flat_map(Map::keys);
-            let unsaid = keys.filter(|k| given.pointer(&format!("{whole}/{k}")).is_none());
-            self.defaults.extend(unsaid.map(|k| format!("{place}.{key}.{k}")));
-            if now.as_object().is_some_and(|table| !table.is_empty()) {
-                table.insert(key.into(), now);
-            }
-        }
         let mut described = spec.described(&given, &self.inputs.models);
         described.description = sorted(described.description);
+        // The whole description leaves out that of most drives.
+        table.insert("dash".into(), spec.dash.write());
+        if given.get("dash").is_none() {
+            self.defaults.push(format!("{place}.dash"));
+        }
+        for (key, whole) in [
+            ("scheduler", "queue.scheduler"),
+            ("queue_depth", "queue.depth"),
+            ("scheduler_parameters", "queue.scheduler_parameters"),
+            ("cache", "cache"),
+        ] {
+            let now = described.description.pointer(&pointer(whole));
+            if let Some(now) = now.filter(|now| !is_empty(now)) {
+                table.insert(key.into(), now.clone());
+                let unsaid = described.defaults.iter().filter_map(|key| inside(key, whole));
+                self.defaults.extend(unsaid.map(|rest| format!("{place}.{key}{rest}")));
+            }
+        }
         self.own_drive(place, table, &spec, &described);
         let drive = DriveDescription {
             name: spec.name.clone(),
@@ -430,8 +418,8 @@ impl DefaultsFiller<'_> {
             unsaid: described.unsaid,
             description: described.description,
         };
-        if let Some(file) = file.filter(|file| !self.drive_files.contains(file)) {
-            self.drive_files.push(file);
+        if let Some(file) = file {
+            file.add_to(&mut self.drive_files);
         }
         Ok(drive)
     }
@@ -442,9 +430,9 @@ impl DefaultsFiller<'_> {
         let own = format!("{place}.drive");
         let defaults = all.defaults.iter().map(|key| format!("{own}.{key}"));
         if let Some(drive) = table.get_mut("drive").filter(|drive| drive.is_object()) {
-            for key in &all.defaults {
-                put(drive, key, &all.description);
-            }
+            let value = |key: &String| Some((key.clone(), all.description.pointer(&pointer(key))?.clone()));
+            // The whole description has all of these tables.
+            let _ = change_all(drive, &all.defaults.iter().filter_map(value).collect());
             self.defaults.extend(defaults.clone());
         }
         let base = &self.experiment.base;
@@ -458,10 +446,7 @@ impl DefaultsFiller<'_> {
         table.remove("set");
         table.insert("drive".into(), all.description.clone());
         let gone = PER_DRIVE.map(|key| format!("{place}.{key}"));
-        let is_in = |key: &str, table: &str| {
-            let inside = key.strip_prefix(table);
-            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
+        let is_in = |key: &str, table: &str| inside(key, table).is_some();
         self.defaults.retain(|key| !is_in(key, &own) && !gone.iter().any(|table| is_in(key, table)));
         self.defaults.extend(defaults);
     }
@@ -473,14 +458,12 @@ impl DefaultsFiller<'_> {
                 let base = &self.experiment.base;
                 let file = DriveFile::find(name, base, &self.inputs.drive_dirs)?;
                 let bytes = file.bytes()?;
-                let input = Input {
-                    kind: "drive",
-                    path: file.is_path.then(|| name.clone()),
-                    name: (!file.is_path).then(|| name.clone()),
-                    format: Some(if file.is_toml() { "toml" } else { "disksim" }.into()),
-                    bytes: Some(bytes.len() as u64),
-                    sha256: Some(sha256(&bytes)),
-                };
+                let format = if file.is_toml() { "toml" } else { "disksim" };
+                let hash = (bytes.len() as u64, sha256(&bytes));
+                let mut input = Input::new("drive", name, Some(format.into()), Some(hash));
+                if !file.is_path {
+                    std::mem::swap(&mut input.path, &mut input.name);
+                }
                 let given = match file.is_toml() {
                     true => file.table()?,
                     // For an imported drive, all values of the import count as given.
@@ -496,21 +479,6 @@ impl DefaultsFiller<'_> {
     }
 }
 
-/// Puts the value that `from` has at a dotted key into a table, with the tables on the way.
-fn put(table: &mut Value, key: &str, from: &Value) {
-    let Some(value) = from.pointer(&pointer(key)) else {
-        return;
-    };
-    let mut place = table;
-    for part in key.split('.') {
-        if !place.is_object() {
-            *place = Value::Object(Map::new());
-        }
-        place = &mut place[part];
-    }
-    *place = value.clone();
-}
-
 fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
     let DriveDescription { count, .. } = a;
     *a == DriveDescription { count: *count, ..b.clone() }
@@ -518,24 +486,12 @@ fn is_same(a: &DriveDescription, b: &DriveDescription) -> bool {
 
 /// An entry of `drives` with all keys that it takes over from its system.
 fn own_table(kind: &System) -> Params {
-    let mut table = Params::new();
-    let mut put = |key: &str, value: Value| drop(table.insert(key.into(), value));
-    put("drive", kind.drive.clone());
-    if !kind.set.is_empty() {
-        put("set", value(&kind.set));
-    }
-    for (key, given) in [
-        ("scheduler", value(&kind.scheduler)),
-        ("scheduler_parameters", value(&kind.scheduler_parameters)),
-        ("queue_depth", value(kind.queue_depth)),
-        ("cache", value(&kind.cache)),
-        ("dash", kind.dash.write()),
-        ("parallelism", value(&kind.parallelism)),
-    ] {
-        if !given.is_null() {
-            put(key, given);
-        }
-    }
+    let mut table = std::mem::take(table_of(&mut kind.write()));
+    table.retain(|key, value| match key.as_str() {
+        "count" => false,
+        "set" => !is_empty(value),
+        key => PER_ENTRY.contains(&key),
+    });
     table
 }
 

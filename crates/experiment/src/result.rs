@@ -14,11 +14,11 @@ use headstack_drive::power::conditions::ConditionEnergy;
 use headstack_drive::{Counters, DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
-use headstack_engine::{SeriesPoint, Summary, Warning};
+use headstack_engine::{ByMode, SeriesPoint, Summary, Warning};
 use headstack_sim::capping::CappingResult;
 use headstack_sim::change::ChangeCounts;
 use headstack_sim::classes::{self, ClassResult};
-use headstack_sim::outcome::{MemberOutcome, Outcome, Sums, OPERATIONS};
+use headstack_sim::outcome::{MemberOutcome, Outcome, Shares, Sums, OPERATIONS};
 use headstack_sim::overload::{self, Overloaded};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ impl RunResult {
 }
 
 /// One system on one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct SystemResult {
     /// The system's name.
     pub name: String,
@@ -99,10 +99,9 @@ pub struct SystemResult {
     pub components_s: ComponentMeans,
     /// Means per request; they add up to its `queue`.
     pub queue_parts_s: QueueParts,
-    /// Share of requests for which an arm moved.
-    pub nonzero_seek_ratio: f64,
-    /// Share of requests served from buffers.
-    pub cache_hit_ratio: f64,
+    /// Shares of its requests.
+    #[serde(flatten)]
+    pub shares: Shares<f64>,
     /// Mean number of requests in the system, failed ones included.
     pub queue_depth_mean: f64,
     /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for
@@ -220,7 +219,7 @@ fn operations(outcome: &mut Outcome, seconds: f64, steady: bool) -> BTreeMap<&'s
             n_requests: done + n_errors,
             n_errors,
             throughput_iops: done as f64 / seconds,
-            throughput_bytes_per_s: outcome.sums.bytes_by[i] as f64 / seconds,
+            throughput_bytes_per_s: (512 * u128::from(outcome.sums.blocks_by[i])) as f64 / seconds,
             response_time_s: response[i].summary(),
             service_time_s: service[i].summary(),
             confidence_s: Confidence::of(interval),
@@ -243,7 +242,7 @@ pub struct TraceRecords {
 }
 
 /// Mean share of the response time per request, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ComponentMeans {
     /// Waiting.
     pub queue: f64,
@@ -268,7 +267,7 @@ impl ComponentMeans {
 }
 
 /// Where requests wait, mean seconds per request.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct QueueParts {
     /// For a place in a host queue, or for a throttle.
     pub place: f64,
@@ -290,35 +289,13 @@ impl QueueParts {
 }
 
 /// Mean power by mode; the modes add up to the mean.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct PowerByMode {
     /// Total.
     pub mean: f64,
-    /// Neither at work nor in standby; low-power idle conditions included.
-    pub idle: f64,
-    /// Seeking.
-    pub seek: f64,
-    /// Waiting for rotation.
-    pub rotation: f64,
-    /// Transferring.
-    pub transfer: f64,
-    /// In standby, spinning down and up included.
-    pub standby: f64,
-}
-
-/// Seconds in each mode.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TimeByMode {
-    /// Neither at work nor in standby; low-power idle conditions included.
-    pub idle: f64,
-    /// Seeking.
-    pub seek: f64,
-    /// Waiting for rotation.
-    pub rotation: f64,
-    /// Transferring.
-    pub transfer: f64,
-    /// In standby, spinning down and up included.
-    pub standby: f64,
+    /// In each mode.
+    #[serde(flatten)]
+    pub modes: ByMode,
 }
 
 /// One drive of a system.
@@ -348,7 +325,7 @@ pub struct DriveResult {
     /// Mean power by mode.
     pub power_w: PowerByMode,
     /// Time by mode, averaged over the commands that the drive can have in service.
-    pub time_s: TimeByMode,
+    pub time_s: ByMode,
     /// The part of the active modes that was background work.
     pub background: BackgroundEnergy,
     /// The part of idle and standby in low-power conditions; absent if zero.
@@ -456,14 +433,10 @@ fn utilisation(e: &DriveEnergy) -> [f64; 2] {
 }
 
 fn power(e: &DriveEnergy, seconds: f64) -> PowerByMode {
-    PowerByMode {
-        mean: e.total_j() / seconds,
-        idle: e.idle_j / seconds,
-        seek: e.seek_j / seconds,
-        rotation: e.rotation_j / seconds,
-        transfer: e.transfer_j / seconds,
-        standby: e.standby_j / seconds,
-    }
+    let watts = |joules: f64| joules / seconds;
+    let ByMode { idle, seek, rotation, transfer, standby } = e.joules();
+    let [idle, seek, rotation, transfer, standby] = [idle, seek, rotation, transfer, standby].map(watts);
+    PowerByMode { mean: watts(e.total_j()), modes: ByMode { idle, seek, rotation, transfer, standby } }
 }
 
 fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
@@ -483,7 +456,7 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
         utilisation_background,
         energy_j: e.total_j(),
         power_w: power(e, seconds),
-        time_s: TimeByMode {
+        time_s: ByMode {
             idle: e.idle_s,
             seek: e.seek_s,
             rotation: e.rotation_s,
@@ -510,12 +483,20 @@ fn drive_result(name: String, m: &MemberOutcome, seconds: f64) -> DriveResult {
     }
 }
 
-/// Computes the result from the outcome, and the time series by mode for a file.
+/// Each drive, and energy and counters of all of them.
+fn of_drives(members: &[MemberOutcome], names: &[String], seconds: f64) -> (Vec<DriveResult>, DriveEnergy, Counters) {
+    let (mut energy, mut counters) = (DriveEnergy::default(), Counters::default());
+    for m in members {
+        energy.add(&m.energy);
+        counters.add(&m.counters);
+    }
+    let drives = members.iter().zip(names).map(|(m, name)| drive_result(name.clone(), m, seconds));
+    (drives.collect(), energy, counters)
+}
+
+/// Computes the result from the outcome, and the time series by mode for a file. `names` are those of the drives.
 pub fn summarise(
-    name: &str,
-    workload: &str,
     names: &[String],
-    cost_usd: Cost,
     energy: &EnergyPrice,
     classes: &[String],
     mut outcome: Outcome,
@@ -523,14 +504,7 @@ pub fn summarise(
     let seconds = outcome.end.since(outcome.start).as_secs_f64();
     let (n_errors, bytes) = (outcome.n_errors(), outcome.bytes());
     let done = outcome.sums.n_requests - n_errors;
-    let drives: Vec<DriveResult> =
-        outcome.members.iter().zip(names).map(|(m, name)| drive_result(name.clone(), m, seconds)).collect();
-    let mut total = DriveEnergy::default();
-    let mut counters = Counters::default();
-    for m in &outcome.members {
-        total.add(&m.energy);
-        counters.add(&m.counters);
-    }
+    let (drives, total, counters) = of_drives(&outcome.members, names, seconds);
     let points = outcome.series.points();
     let power_w = power(&total, seconds);
     let mean = |of: fn(&DriveResult) -> f64| drives.iter().map(of).sum::<f64>() / drives.len() as f64;
@@ -544,27 +518,22 @@ pub fn summarise(
     let mut response = outcome.response.into_all();
     // This sorts the values, of which quantiles are then read.
     let response_time_cdf = response.cdf_points(CDF_POINTS);
-    let mut service = outcome.service.into_all();
     let result = SystemResult {
-        name: name.to_string(),
-        workload: workload.to_string(),
         n_requests: outcome.sums.n_requests,
         n_errors,
         n_dropped: outcome.seen.n_dropped,
-        trace_records: TraceRecords::default(),
         duration_s: seconds,
         throughput_iops: done as f64 / seconds,
         throughput_bytes_per_s: bytes as f64 / seconds,
         response_time_s: response.summary(),
-        service_time_s: service.summary(),
+        service_time_s: outcome.service.into_all().summary(),
         confidence_s: Confidence::of(interval),
         operations,
         classes,
         overloaded,
         components_s: ComponentMeans::of(outcome.sums.component_ns, done),
         queue_parts_s: QueueParts::of(&outcome.sums, done),
-        nonzero_seek_ratio: ratio(outcome.sums.n_seeks, done),
-        cache_hit_ratio: ratio(outcome.sums.n_cache_hits, done),
+        shares: outcome.sums.shares.of(done),
         queue_depth_mean: (response.sum_ns() + outcome.sums.failed_ns) as f64 * 1e-9 / seconds,
         utilisation,
         utilisation_background,
@@ -573,19 +542,12 @@ pub fn summarise(
         power_w,
         drives,
         counters,
-        drive: Vec::new(),
         changes: outcome.changes,
-        capping: None,
-        layers: Vec::new(),
-        cost_usd,
         quantile_method: response.method(),
         response_time_cdf,
         series: SeriesColumns::of(&points),
         partial: outcome.partial,
-        covered: None,
-        facts: Facts::default(),
-        requests_file: None,
-        series_file: None,
+        ..SystemResult::default()
     };
     (result, points)
 }

@@ -3,7 +3,7 @@
 pub(crate) mod error;
 
 use crate::expected::{EstimatingSource, ExpectedRequests, RequestCount};
-use crate::experiment::{Experiment, Spindles, System, Workload};
+use crate::experiment::{Experiment, System, Workload};
 use crate::failure_limit;
 pub use crate::inputs::Inputs;
 use crate::open::{OpenWorkload, Opened};
@@ -17,8 +17,7 @@ use headstack_block::layer;
 use headstack_block::organisation::{Context, DeviceSizes, Organisation};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
-use headstack_drive::{Drive, DriveDesign, DriveOptions};
-use headstack_engine::random::nth;
+use headstack_drive::Drive;
 use headstack_engine::Progress;
 use headstack_schema::SpecError;
 use headstack_sim::capping::{self, CappingOutcome, CappingResult};
@@ -27,7 +26,6 @@ use headstack_sim::crew::Crew;
 use headstack_sim::output::{slug, unwritten, write_series, RequestLog};
 use headstack_sim::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
 use headstack_trace::{Arrivals, Command, Counters, Source};
-use headstack_units::Turn;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
@@ -66,18 +64,6 @@ pub fn run(experiment: &Experiment, inputs: &Inputs, options: &RunOptions) -> Re
         std::fs::write(&path, text + "\n").map_err(|e| RunError::Output(unwritten(&path, &e)))?;
     }
     Ok(result)
-}
-
-/// The options of drive number `index` of a system.
-pub(crate) fn options_of(system: &System, seed: u64, index: u32) -> DriveOptions {
-    let synchronized_spindles = system.spindles == Spindles::Synchronized;
-    let phase = if synchronized_spindles { 0 } else { index };
-    DriveOptions {
-        seed: nth(seed, index),
-        start_phase: Turn(nth(seed, phase)),
-        synchronized_spindles,
-        ..DriveOptions::default()
-    }
 }
 
 /// Gets a drive ready for a run, from its number in the system.
@@ -184,7 +170,7 @@ pub(crate) fn known_names(experiment: &Experiment, inputs: &Inputs, s: usize) ->
     };
     known().map_err(|e: SpecError| e.within(&format!("system[{s}]")))?;
     match experiment.capping_of(s)? {
-        Some(plan) => plan.check_policy(&inputs.policies),
+        Some(plan) => inputs.policies.find("policy", &plan.table.policy).map(drop).map_err(at(&plan.place)),
         None => Ok(()),
     }
 }
@@ -244,11 +230,8 @@ fn run_result(
     let workloads = resolved["workload"].as_array().into_iter().flatten();
     for (table, hash) in workloads.zip(hashes) {
         let text = |key: &str| Some(table.get(key)?.as_str()?.to_string());
-        let Some(path) = text("trace") else { continue };
-        let (bytes, sha256) = hash.unzip();
-        let file = Input { kind: "trace", path: Some(path), name: None, format: text("format"), bytes, sha256 };
-        if !files.contains(&file) {
-            files.push(file);
+        if let Some(path) = text("trace") {
+            Input::new("trace", &path, text("format"), hash).add_to(&mut files);
         }
     }
     files.extend(drive_files);
@@ -348,46 +331,35 @@ impl<'a> Job<'a> {
     pub(crate) fn drives(&self, prepare: &Prepare) -> Result<Drives, RunError> {
         let system = self.system();
         let seed = system.seed.unwrap_or(self.experiment.run.seed);
-        let (mut names, mut members) = (Vec::new(), Vec::new());
-        let (mut cost, mut price_kinds) = (None, BTreeSet::new());
-        let (mut made_of, mut injected) = (Vec::new(), false);
-        let mut facts = Vec::new();
-        for (i, kind) in system.kinds().map_err(at(&self.key))?.iter().enumerate() {
-            let key = match system.drives.is_empty() {
-                true => self.key.clone(),
-                false => format!("{}.drives[{i}]", self.key),
-            };
-            let place = format!("{key}.drive");
-            let spec = kind.drive_spec(&self.experiment.base, self.inputs).map_err(at(&key))?;
-            let each = Parts::of(&spec)
+        let kinds = system.designs(&self.experiment.base, seed, self.inputs).map_err(at(&self.key))?;
+        let (mut names, mut members, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cost, mut price_kinds, mut injected) = (None, BTreeSet::new(), false);
+        for (i, kind) in kinds.iter().enumerate() {
+            let place = format!("{}.{}", self.key, kind.place);
+            let spec = kind.design.spec();
+            let each = Parts::of(spec)
                 .and_then(|parts| cost::build(&spec.cost, &parts, &self.inputs.models.cost))
                 .map_err(at(&place))?;
-            let each = each.map(|range| range.times(f64::from(kind.count)));
+            let each = each.map(|range| range.times(kind.options.len() as f64));
             cost = match i {
                 0 => each,
                 _ => sum(cost, each),
             };
-            injected |= failure_limit::injects_failures(system, &spec);
+            injected |= failure_limit::injects_failures(system, spec);
             let model = spec.cost.get("model").and_then(Value::as_str);
             price_kinds.extend(model.map(str::to_string));
-            let design = DriveDesign::new(&spec, &self.inputs.models).map_err(at(&place))?;
-            let of_one = DriveFacts::of(&design, system, &self.capping_parameters()?);
-            facts.extend((0..kind.count).map(|_| of_one));
-            for _ in 0..kind.count {
+            let of_one = DriveFacts::of(&kind.design, system, &self.capping_parameters()?);
+            for options in &kind.options {
                 let number = members.len() as u32;
-                let mut drive = design.drive(&options_of(kind, seed, number)).map_err(at(&place))?;
+                let mut drive = kind.drive(options).map_err(at(&self.key))?;
                 prepare(&mut drive, number).map_err(at(&place))?;
                 members.push(drive);
-                made_of.push((design.clone(), kind.clone()));
+                facts.push(of_one);
                 names.push(format!("{}[{number}]", spec.name));
             }
         }
         let members = Members::of(system, members, self.inputs).map_err(at(&self.key))?;
-        let count = names.len() as u32;
-        Members::dry_run(system, &self.changes()?, count, self.inputs, |i| {
-            let (design, kind) = &made_of[i as usize];
-            design.drive(&options_of(kind, seed, i))
-        })?;
+        Members::dry_run(system, &self.changes()?, &kinds, self.inputs)?;
         Ok(Drives { names, cost, price_kinds, facts, injected, members })
     }
 
@@ -568,33 +540,24 @@ impl<'a> Job<'a> {
         counts: Option<Counters>,
         log: Option<RequestLog>,
     ) -> Result<SystemResult, RunError> {
-        let system = self.system();
         let capping = outcome.capping.take();
         // Drives that were never there are in no list.
-        let is_there: Vec<bool> = outcome.members.iter().map(|m| !m.is_absent).collect();
+        let there = drives.names.iter().zip(&drives.facts).zip(&outcome.members).filter(|(_, m)| !m.is_absent);
+        let (names, of_drives): (Vec<String>, Vec<DriveFacts>) = there.map(|((n, f), _)| (n.clone(), *f)).unzip();
         outcome.members.retain(|m| !m.is_absent);
-        let named = drives.names.iter().zip(&is_there).filter(|(_, there)| **there);
-        let names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
-        let facts = drives.facts.iter().zip(&is_there).filter(|(_, there)| **there);
-        let facts = Facts {
-            alignment: outcome.seen.alignment,
-            beyond: outcome.seen.beyond,
-            drives: facts.map(|(facts, _)| *facts).collect(),
-        };
+        let facts = Facts { alignment: outcome.seen.alignment, beyond: outcome.seen.beyond, drives: of_drives };
         let covered = outcome.partial.then(|| self.covered(&outcome));
-        let classes = self.workload().classes.iter().map(|c| c.name.clone());
-        let classes: Vec<String> = classes.collect();
-        let (mut result, points) = summarise(
-            &system.name,
-            &self.workload().name,
-            &names,
-            Cost::of(drives.cost, &drives.price_kinds),
-            &self.experiment.cost,
-            &classes,
-            outcome,
-        );
-        (result.facts, result.covered) = (facts, covered);
-        result.layers = drives.members.layers();
+        let classes: Vec<String> = self.workload().classes.iter().map(|c| c.name.clone()).collect();
+        let (result, points) = summarise(&names, &self.experiment.cost, &classes, outcome);
+        let mut result = SystemResult {
+            name: self.system().name.clone(),
+            workload: self.workload().name.clone(),
+            cost_usd: Cost::of(drives.cost, &drives.price_kinds),
+            facts,
+            covered,
+            layers: drives.members.layers(),
+            ..result
+        };
         if let Some(counts) = counts {
             result.trace_records = TraceRecords {
                 n_skipped: counts.skipped(),
@@ -611,10 +574,7 @@ impl<'a> Job<'a> {
             write_series(&dir.join(&file), &points).map_err(RunError::Output)?;
             result.series_file = Some(file);
         }
-        result.capping = match capping {
-            Some(capping) => Some(self.capping(capping)?),
-            None => None,
-        };
+        result.capping = capping.map(|capping| self.capping(capping)).transpose()?;
         Ok(result)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::dotted::change_all;
 use crate::drive_file::load_drive;
-use crate::experiment::System;
+use crate::experiment::{Spindles, System};
 use crate::inputs::Inputs;
 use crate::resolved::PER_DRIVE;
 use headstack_block::layer::tree::{LayerSpec, Tree};
@@ -10,13 +10,16 @@ use headstack_block::layer::LayerResult;
 use headstack_block::member::Member;
 use headstack_block::organisation::{Organisation, VOLUMES};
 use headstack_drive::spec::Params;
-use headstack_drive::{Drive, DriveSpec};
+use headstack_drive::{Drive, DriveDesign, DriveOptions, DriveSpec};
+use headstack_engine::random::nth;
 use headstack_schema::{read_table, unknown_keys, SpecError};
 use headstack_sim::change::{self, Planned};
 use headstack_sim::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_trace::Requests;
+use headstack_units::Turn;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most drives in a system.
 const MOST: u32 = 100_000;
@@ -26,6 +29,27 @@ pub(crate) const PER_ENTRY: [&str; 9] = {
     let [a, b, c, d, e, f] = PER_DRIVE;
     ["drive", "count", "set", a, b, c, d, e, f]
 };
+
+/// Drives of one description, ready to be made.
+pub(crate) struct DriveKind {
+    /// The place of the description in the system: `drive`, `drives[1].drive`.
+    pub place: String,
+    pub design: Arc<DriveDesign>,
+    /// Of each drive.
+    pub options: Vec<DriveOptions>,
+}
+
+impl DriveKind {
+    /// Makes a drive with its options.
+    pub fn drive(&self, options: &DriveOptions) -> Result<Drive, SpecError> {
+        self.design.drive(options).map_err(|e| e.within(&self.place))
+    }
+
+    /// Makes all drives of these kinds.
+    pub fn all(kinds: &[DriveKind]) -> Result<Vec<Drive>, SpecError> {
+        kinds.iter().flat_map(|kind| kind.options.iter().map(|options| kind.drive(options))).collect()
+    }
+}
 
 /// The members that serve the requests of a system.
 pub(crate) enum Members {
@@ -45,23 +69,22 @@ impl Members {
     }
 
     /// Tries the system's changes on its drives and layers, so that a change that they refuse is an error
-    /// before the run begins; `make` makes drive number `i` of `count`.
+    /// before the run begins.
     ///
     /// # Errors
     /// A change that is refused, at its place.
     pub fn dry_run(
         system: &System,
         changes: &[Planned],
-        count: u32,
+        kinds: &[DriveKind],
         inputs: &Inputs,
-        make: impl Fn(u32) -> Result<Drive, SpecError>,
     ) -> Result<(), SpecError> {
         if changes.is_empty() || system.layers()?.is_empty() {
-            return change::dry_run(changes, count, make);
+            let all = kinds.iter().flat_map(|kind| kind.options.iter().map(move |options| (kind, options)));
+            let all: Vec<(&DriveKind, &DriveOptions)> = all.collect();
+            return change::dry_run(changes, all.len() as u32, |i| all[i as usize].0.drive(all[i as usize].1));
         }
-        let drives = (0..count).map(make).collect::<Result<Vec<Drive>, _>>()?;
-        let mut tree = system.tree(drives, inputs)?;
-        change::dry_run_layers(changes, &mut tree)
+        change::dry_run_layers(changes, &mut system.tree(DriveKind::all(kinds)?, inputs)?)
     }
 
     /// Sizes of the units that are members of the organisation.
@@ -150,6 +173,34 @@ impl System {
             parallelism: own.parallelism.or_else(|| self.parallelism.clone()),
             ..self.clone()
         })
+    }
+
+    /// The drives as they are made: their platters start at different angles, drawn from the seed, unless the spindles are
+    /// synchronized. `base` is the folder of relative paths.
+    ///
+    /// # Errors
+    /// A drive that does not fit, by its key in the system.
+    pub(crate) fn designs(&self, base: &Path, seed: u64, inputs: &Inputs) -> Result<Vec<DriveKind>, SpecError> {
+        let synchronized_spindles = self.spindles == Spindles::Synchronized;
+        let options = |index| DriveOptions {
+            seed: nth(seed, index),
+            start_phase: Turn(nth(seed, if synchronized_spindles { 0 } else { index })),
+            synchronized_spindles,
+            ..DriveOptions::default()
+        };
+        let mut first = 0;
+        let design = |(i, kind): (usize, &System)| {
+            let (key, place) = match self.drives.is_empty() {
+                true => (String::new(), "drive".into()),
+                false => (format!("drives[{i}]"), format!("drives[{i}].drive")),
+            };
+            let spec = kind.drive_spec(base, inputs).map_err(|e| e.within(&key))?;
+            let design = DriveDesign::new(&spec, &inputs.models).map_err(|e| e.within(&place))?;
+            let own = first..first + kind.count;
+            first = own.end;
+            Ok(DriveKind { place, design, options: own.map(options).collect() })
+        };
+        self.kinds()?.iter().enumerate().map(design).collect()
     }
 
     /// Checks that there is one `drive` or a list of drives, and their number; stores the number.
@@ -242,18 +293,13 @@ impl System {
         changes
     }
 
-    /// Number of drives.
-    pub(crate) fn drive_count(&self) -> Result<u32, SpecError> {
-        Ok(self.kinds()?.iter().map(|kind| kind.count).sum())
-    }
-
     /// The changes during the run of the system; `key` is the system's key.
     ///
     /// # Errors
     /// As [`change::plan`].
     pub(crate) fn planned_changes(&self, key: &str) -> Result<Vec<Planned>, SpecError> {
-        let layers = self.layers()?;
-        change::plan(&self.change, self.drive_count()?, &layers, key)
+        let count = self.kinds()?.iter().map(|kind| kind.count).sum();
+        change::plan(&self.change, count, &self.layers()?, key)
     }
 
     /// Builds its layers over the drives.

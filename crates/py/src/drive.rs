@@ -1,7 +1,6 @@
 //! Drives: checking, describing, importing, replaying.
 
 use crate::errors::{config, json, raise, trace};
-use crate::registries::{inputs, models};
 use crate::run::sources;
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
@@ -10,9 +9,9 @@ use headstack_drive::mechanics::Mechanics;
 use headstack_drive::replay::{replay_closed as replay, ReplayRequest};
 use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
-use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec};
+use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec, Models};
 use headstack_engine::{SpecError, Warning};
-use headstack_experiment::RunError;
+use headstack_experiment::{Inputs, RunError};
 use headstack_schema::{Field, ModelKind, Plugin, Plugins};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
@@ -28,15 +27,17 @@ const CURVE_POINTS: u32 = 1000;
 pub fn parse(spec_json: &str) -> PyResult<DriveSpec> {
     let value: Value =
         serde_json::from_str(spec_json).map_err(|e| raise("ConfigError", format!("drive: got {e}, need JSON")))?;
-    DriveSpec::from_value(value, &models()).map_err(|e| config(e.or_at("drive")))
+    DriveSpec::from_value(value, &Models::builtin()).map_err(|e| config(e.or_at("drive")))
 }
 
 /// Checks a drive and returns it with its defaults.
 #[pyfunction]
 pub fn check_drive(spec_json: &str) -> PyResult<String> {
     let spec = parse(spec_json)?;
-    DriveDesign::new(&spec, &models()).map_err(config)?;
-    cost::Parts::of(&spec).and_then(|parts| cost::build(&spec.cost, &parts, &models().cost)).map_err(config)?;
+    DriveDesign::new(&spec, &Models::builtin()).map_err(config)?;
+    cost::Parts::of(&spec)
+        .and_then(|parts| cost::build(&spec.cost, &parts, &Models::builtin().cost))
+        .map_err(config)?;
     serde_json::to_string(&spec).map_err(json)
 }
 
@@ -51,7 +52,7 @@ pub fn check_depopulation(spec_json: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn without_head(spec_json: &str, head: i64) -> PyResult<String> {
     let spec: Value = serde_json::from_str(spec_json).map_err(json)?;
-    let made = depopulation::without_head(&spec, head, &models()).map_err(config)?;
+    let made = depopulation::without_head(&spec, head, &Models::builtin()).map_err(config)?;
     serde_json::to_string(&made).map_err(json)
 }
 
@@ -66,7 +67,7 @@ pub fn drive_info(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 }
 
 fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
-    let drive = DriveDesign::new(spec, &models())?.drive(&DriveOptions::default())?;
+    let drive = DriveDesign::new(spec, &Models::builtin())?.drive(&DriveOptions::default())?;
     // Of the first unit: a stack or, where assemblies have surfaces of their own, an assembly.
     let mechanics = drive.mechanics();
     let sector = spec.geometry.sector_size.0;
@@ -102,7 +103,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
     };
     // As many tracks before the end as there are between two visits of a head.
     let last = (0..2 * round).fold(sectors, |at, _| mechanics.layout.track_bounds(at.max(1) - 1).0);
-    let described = spec.described(given, &models());
+    let described = spec.described(given, &Models::builtin());
     Ok(json!({
         "name": spec.name,
         "description": described.description,
@@ -118,8 +119,8 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "surfaces": mechanics.layout.adaptive().map(Adaptive::surface_formats),
         "seek_curve": curve,
         "average_seek_s": average,
-        "power_w": power::build(&spec.power, &power::Shape::of(spec), &models().power)?,
-        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &models().cost)?,
+        "power_w": power::build(&spec.power, &power::Shape::of(spec), &Models::builtin().power)?,
+        "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &Models::builtin().cost)?,
     }))
 }
 
@@ -176,10 +177,18 @@ pub fn counters() -> PyResult<String> {
     serde_json::to_string(headstack_drive::Counters::ALL).map_err(json)
 }
 
+/// The columns of results that are shares of requests, in the form of counters.
+#[pyfunction]
+pub fn shares() -> PyResult<String> {
+    let columns = headstack_sim::outcome::Shares::COLUMNS.iter();
+    let columns = columns.map(|(name, sentence)| json!({ "name": name, "sentence": sentence, "is_whole": false }));
+    serde_json::to_string(&columns.collect::<Vec<Value>>()).map_err(json)
+}
+
 /// The registries.
 #[pyfunction]
 pub fn plugins() -> PyResult<String> {
-    let lists = inputs(Vec::new());
+    let lists = Inputs::new(Vec::new());
     let models = &lists.models;
     let imports = headstack_disksim::checks::CHECKS.iter().copied();
     let warnings: Vec<_> = headstack_experiment::warnings::list().into_iter().chain(imports).collect();
@@ -205,7 +214,7 @@ pub fn plugins() -> PyResult<String> {
 /// The JSON Schema of experiments, or of drive files.
 #[pyfunction]
 pub fn schema(of_experiments: bool) -> PyResult<String> {
-    let lists = inputs(Vec::new());
+    let lists = Inputs::new(Vec::new());
     let schema = match of_experiments {
         true => lists.experiment_schema(),
         false => lists.models.drive_schema(),
@@ -216,7 +225,7 @@ pub fn schema(of_experiments: bool) -> PyResult<String> {
 /// What is wrong with a TOML file, an experiment or a drive.
 #[pyfunction]
 pub fn check_file(py: Python<'_>, file: PathBuf, drive_dirs: Vec<PathBuf>) -> PyResult<String> {
-    let found = py.detach(|| headstack_experiment::check_file(&file, &inputs(drive_dirs)));
+    let found = py.detach(|| headstack_experiment::check_file(&file, &Inputs::new(drive_dirs)));
     let told = |error: &RunError| {
         let of_file = match error {
             RunError::Input(e) => Some(e),
@@ -313,7 +322,7 @@ pub fn replay_closed(
     let records = headstack_trace::read_measured(Path::new(trace_path)).map_err(trace)?;
     let rest = records.get(start..).unwrap_or_default();
     let chosen = &rest[..count.unwrap_or(rest.len()).min(rest.len())];
-    let replay = || simulate(&DriveDesign::new(&spec, &models())?, chosen, compat);
+    let replay = || simulate(&DriveDesign::new(&spec, &Models::builtin())?, chosen, compat);
     py.detach(replay).map_err(config)
 }
 
@@ -345,47 +354,36 @@ fn compare(
     compat: bool,
     sources: Sources,
 ) -> PyResult<Result<demerit::DriveResult, demerit::Unusable>> {
-    let unusable = |path: &Path, message: String| {
-        Ok(Err(demerit::Unusable { name: pair.name.clone(), path: path.to_path_buf(), message }))
-    };
-    let spec = match pair.parameters.extension().is_some_and(|e| e == "toml") {
+    let parameters = pair.parameters.as_path();
+    let spec = match parameters.extension().is_some_and(|e| e == "toml") {
         true => {
-            let path = pair.parameters.to_string_lossy();
-            match headstack_experiment::load_drive(&path, Path::new(""), &inputs(Vec::new())) {
-                Ok(spec) => spec,
-                Err(e) => return unusable(&pair.parameters, e.to_string()),
-            }
+            let inputs = Inputs::new(Vec::new());
+            let spec = headstack_experiment::load_drive(&parameters.to_string_lossy(), Path::new(""), &inputs);
+            spec.map_err(|e| (parameters, e.to_string()))
         }
-        false => match import_with(&pair.parameters, sources) {
+        false => match import_with(parameters, sources) {
             Ok(import) => {
                 warn(py, import.warnings())?;
-                import.spec
+                Ok(import.spec)
             }
-            Err(e) => return unusable(&pair.parameters, e.to_string()),
+            Err(e) => Err((parameters, e.to_string())),
         },
     };
-    let records = match headstack_trace::read_measured(&pair.trace) {
-        Ok(records) => records,
-        Err(e) => return unusable(&pair.trace, e.to_string()),
-    };
-    let design = match DriveDesign::new(&spec, &models()) {
-        Ok(design) => design,
-        Err(e) => {
-            let message = format!("{}: {e}", pair.parameters.display());
-            return unusable(&pair.parameters, message);
-        }
-    };
-    let simulated = match py.detach(|| simulate(&design, &records, compat)) {
-        Ok(simulated) => simulated,
-        Err(e) => return unusable(&pair.trace, format!("{}: {e}", pair.trace.display())),
-    };
-    let requests: Vec<_> =
-        records.iter().map(|r| demerit::Request { write: r.op.writes(), lba: r.lba.0, blocks: r.blocks }).collect();
-    let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
-    match demerit::DriveResult::new(&pair.name, &requests, &measured, &simulated) {
-        Ok(result) => Ok(Ok(result)),
-        Err(message) => unusable(&pair.trace, message),
-    }
+    let found = spec.and_then(|spec| {
+        let trace = pair.trace.as_path();
+        let records = headstack_trace::read_measured(trace).map_err(|e| (trace, e.to_string()))?;
+        let at = |path| move |e: SpecError| (path, format!("{}: {e}", Path::display(path)));
+        let design = DriveDesign::new(&spec, &Models::builtin()).map_err(at(parameters))?;
+        let simulated = py.detach(|| simulate(&design, &records, compat)).map_err(at(trace))?;
+        let requests = records.iter();
+        let requests = requests.map(|r| demerit::Request { write: r.op.writes(), lba: r.lba.0, blocks: r.blocks });
+        let measured: Vec<f64> = records.iter().map(|r| r.measured.as_secs_f64()).collect();
+        let compared = demerit::DriveResult::new(&pair.name, &requests.collect::<Vec<_>>(), &measured, &simulated);
+        compared.map_err(|message| (trace, message))
+    });
+    let unusable =
+        |(path, message): (&Path, String)| demerit::Unusable { name: pair.name.clone(), path: path.into(), message };
+    Ok(found.map_err(unusable))
 }
 
 /// Demerit of every drive of a DiskSim directory.

@@ -2,7 +2,6 @@
 
 use crate::drive::import_system;
 use crate::errors;
-use crate::registries;
 use crate::wait::{no_result, no_thread, wait};
 use headstack_disksim::Sources;
 use headstack_drive::DriveSpec;
@@ -120,7 +119,7 @@ pub fn run(
     experiment.places = places;
     let options = RunOptions { threads, out_dir, log_requests, progress: Progress::new() };
     let other_drive = other_drive(sources_anywhere);
-    let inputs = Inputs { other_drive: &other_drive, ..registries::inputs(drive_dirs) };
+    let inputs = Inputs { other_drive: &other_drive, ..Inputs::new(drive_dirs) };
     let result = watched(py, progress.as_ref(), &options.progress, || {
         simulate(&experiment, &inputs, &options).map_err(Box::new)
     })?;
@@ -146,7 +145,7 @@ pub fn record_window(
     let window = Window { system: job.0, workload: job.1, from: Time(window_ns.0), until: Time(window_ns.1) };
     let options = RunOptions { progress: Progress::new(), ..RunOptions::default() };
     let other_drive = other_drive(sources_anywhere);
-    let inputs = Inputs { other_drive: &other_drive, ..registries::inputs(drive_dirs) };
+    let inputs = Inputs { other_drive: &other_drive, ..Inputs::new(drive_dirs) };
     let found = watched(py, progress.as_ref(), &options.progress, || {
         record(&experiment, &inputs, &window, &options).map_err(Box::new)
     })?;

@@ -2,17 +2,14 @@
 
 use crate::drive::parse;
 use crate::errors::{config, raise};
-use crate::registries::models;
-use crate::wait::{no_result, no_thread, wait};
+use crate::wait::on_thread;
 use headstack_drive::stream::{Fleet, Noise, Sweep};
-use headstack_drive::{Density, DriveDesign};
+use headstack_drive::{Density, DriveDesign, Models};
 use headstack_engine::SpecError;
 use headstack_schema::{read, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::mpsc::channel;
 use std::sync::Arc;
-use std::thread::Builder;
 
 /// [`Noise`] as Python gives it.
 #[derive(Table)]
@@ -61,7 +58,7 @@ fn fleet(spec_json: &str, held: bool, densities: &[u8], factors: &[u8]) -> PyRes
     }
     let densities = pairs.chunks_exact(2).map(|pair| Density { bpi: pair[0], tpi: pair[1] });
     let factors = floats("factors", factors).map_err(config)?;
-    DriveDesign::new(&spec, &models())
+    DriveDesign::new(&spec, &Models::builtin())
         .and_then(|design| Fleet::new(design, densities.collect(), factors))
         .map_err(config)
 }
@@ -73,15 +70,8 @@ fn compute<T: Send + 'static>(
     work: impl FnOnce(&Fleet) -> Result<Vec<T>, SpecError> + Send + 'static,
 ) -> PyResult<Vec<T>> {
     let fleet = Arc::new(fleet);
-    let (done, result) = channel();
     let own = fleet.clone();
-    let work = move || {
-        // Whoever was interrupted waits no more.
-        let _ = done.send(work(&own));
-    };
-    Builder::new().spawn(work).map_err(no_thread)?;
-    let result = wait(py, result, || py.check_signals()).inspect_err(|_| fleet.stop())?;
-    result.ok_or_else(no_result)?.map_err(config)
+    on_thread(py, move || work(&own), || fleet.stop())?.map_err(config)
 }
 
 fn bytes<'py, const N: usize, T: Copy>(

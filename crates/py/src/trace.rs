@@ -1,15 +1,13 @@
 //! Traces: what one holds, and writing it in another format.
 
 use crate::errors::{config, json, raise, trace};
-use crate::wait::{no_result, no_thread, wait};
+use crate::wait::on_thread;
 use headstack_schema::{read, Parameter};
 use headstack_trace::reader::PLUGINS;
 use headstack_trace::{checks, create_in, open, Counters, ReadOptions, TraceError, TraceInfo, Transform};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
-use std::thread::Builder;
 
 fn word<T: Parameter>(key: &str, word: &str) -> PyResult<T> {
     read(&word.into()).map_err(|e| config(e.within(key)))
@@ -42,14 +40,7 @@ fn interruptible<T: Send + 'static>(
     counters: &Counters,
     read: impl FnOnce() -> Result<T, TraceError> + Send + 'static,
 ) -> PyResult<T> {
-    let (done, result) = channel();
-    let work = move || {
-        // Whoever was interrupted waits no more.
-        let _ = done.send(read());
-    };
-    Builder::new().spawn(work).map_err(no_thread)?;
-    let result = wait(py, result, || py.check_signals()).inspect_err(|_| counters.stop())?;
-    result.ok_or_else(no_result)?.map_err(reading)
+    on_thread(py, read, || counters.stop())?.map_err(reading)
 }
 
 /// What a trace holds.

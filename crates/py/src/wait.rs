@@ -4,8 +4,9 @@ use crate::errors::raise;
 use crate::panics::panic_message;
 use headstack_engine::io_error_text;
 use pyo3::prelude::*;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Mutex;
+use std::thread::Builder;
 use std::time::Duration;
 
 /// Time between two looks for Ctrl-C, and between two reports of progress.
@@ -34,6 +35,24 @@ pub fn wait<T: Send>(
             Err(RecvTimeoutError::Timeout) => tick()?,
         }
     }
+}
+
+/// Works on a thread of its own, so that Ctrl-C is seen. The thread is then left to itself, after `stop`.
+///
+/// # Errors
+/// Ctrl-C; no thread.
+pub fn on_thread<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    stop: impl FnOnce(),
+) -> PyResult<T> {
+    let (done, result) = channel();
+    let work = move || {
+        // Whoever was interrupted waits no more.
+        let _ = done.send(work());
+    };
+    Builder::new().spawn(work).map_err(no_thread)?;
+    wait(py, result, || py.check_signals()).inspect_err(|_| stop())?.ok_or_else(no_result)
 }
 
 /// The system gave no thread, for want of memory as a rule.

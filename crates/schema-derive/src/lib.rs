@@ -133,18 +133,13 @@ impl Whole {
         let mut whole = Whole::default();
         for attribute in input.attrs.iter().filter(|a| a.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("default") {
-                    whole.default = true;
-                } else if meta.path.is_ident("defaults") {
-                    whole.defaults = true;
-                } else if meta.path.is_ident("check") {
-                    whole.check = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("before") {
-                    whole.before = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("tag") {
-                    whole.tag = Some(meta.value()?.parse()?);
-                } else {
-                    return Err(meta.error("an attribute that table does not know"));
+                match meta.path.to_token_stream().to_string().as_str() {
+                    "default" => whole.default = true,
+                    "defaults" => whole.defaults = true,
+                    "check" => whole.check = Some(meta.value()?.parse()?),
+                    "before" => whole.before = Some(meta.value()?.parse()?),
+                    "tag" => whole.tag = Some(meta.value()?.parse()?),
+                    _ => return Err(meta.error("an attribute that table does not know")),
                 }
                 Ok(())
             })?;
@@ -180,45 +175,33 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
     }
     let key = name.to_string();
     let key = key.strip_prefix("r#").unwrap_or(&key).to_string();
-    let alias = match &said.alias {
-        Some(alias) => quote! { ::core::option::Option::Some(#alias) },
-        None => quote! { ::core::option::Option::None },
-    };
-    let (kind, read, write) = match &said.with {
-        Some(with) => (
-            quote! { <#with as __s::Adapter<#ty>>::kind },
-            quote! { <#with as __s::Adapter<#ty>>::read },
-            quote! { <#with as __s::Adapter<#ty>>::write(&self.#name) },
-        ),
-        None => (
-            quote! { <#ty as __s::Parameter>::kind },
-            quote! { <#ty as __s::Parameter>::read },
-            quote! { __s::Parameter::write(&self.#name) },
-        ),
-    };
+    let alias = option(said.alias.as_ref());
+    let way = way_of(&said, ty);
     let kind = match &said.kind {
         Some(kind) => quote! { || #kind },
-        None => kind,
+        None => quote! { #way::kind },
     };
     let default = match &said.default {
         Some(Some(value)) => quote! { #value },
         _ => quote! { ::core::default::Default::default() },
     };
     let (absent, usual) = default_of(&said, whole, &name, ty);
-    let need = match &said.need {
-        Some(need) => quote! { #need },
-        None => quote! { "a value" },
-    };
-    let Bounds { checks, shown: bounds } = bounds_of(&said, &name, &key, ty);
+    let need = said.need.clone().unwrap_or_else(|| syn::parse_quote!("a value"));
     let place = quote! { &__d::Key { key: #key, alias: #alias, need: #need } };
     let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
+    let range = said.range.iter();
+    let within = range.map(|range| quote! { (#key, &__d::Within::<#of, #ty>(&self.#name, #range)), });
+    let inside = said.with.is_none().then(|| quote! { (#key, &self.#name), });
+    let checks = quote! { #(#within)* #inside };
+    let bounds = option(said.range.as_ref().map(|range| quote! { || __s::Bounds::of::<#of>(&(#range)) }));
     let read = match &said.range {
-        Some(range) => quote! { __d::take_within::<#of, #ty>(table, #place, #absent, #read, &(#range))? },
-        None => quote! { __d::take::<#ty>(table, #place, #absent, #read)? },
+        Some(range) => quote! { __d::take_within::<#of, #ty>(table, #place, #absent, #way::read, &(#range))? },
+        None => quote! { __d::take::<#ty>(table, #place, #absent, #way::read)? },
     };
+    let write = quote! { __d::put(&mut table, #key, #way::write(&self.#name)); };
     let write = match &said.omit {
-        Some(omit) => quote! { if !(#omit)(&self.#name) { __d::put(&mut table, #key, #write); } },
-        None => quote! { __d::put(&mut table, #key, #write); },
+        Some(omit) => quote! { if !(#omit)(&self.#name) { #write } },
+        None => write,
     };
     let doc = doc_of(&field.attrs);
     let mut keys = vec![key.clone()];
@@ -235,6 +218,22 @@ fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
         inner: None,
         name,
     })
+}
+
+/// An option in generated code.
+fn option(value: Option<impl ToTokens>) -> Tokens {
+    match value {
+        Some(value) => quote! { ::core::option::Option::Some(#value) },
+        None => quote! { ::core::option::Option::None },
+    }
+}
+
+/// What reads and writes a field: its adapter, or its type.
+fn way_of(said: &Said, ty: &Type) -> Tokens {
+    match &said.with {
+        Some(with) => quote! { <#with as __s::Adapter<#ty>> },
+        None => quote! { <#ty as __s::Parameter> },
+    }
 }
 
 /// The parts of a field that is no key: one that is skipped, the rest of the keys, or a table whose keys stand in this one.
@@ -276,15 +275,12 @@ fn parts_without_key(said: &Said, name: &Ident, ty: &Type) -> Option<Parts> {
 
 /// The default of a field: functions that return it as an `Option`, and as it is shown.
 fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, Tokens) {
+    let way = way_of(said, ty);
     let some = |value: Tokens| {
-        let shown = match &said.with {
-            Some(with) => quote! { <#with as __s::Adapter<#ty>>::write(&value) },
-            None => quote! { __s::Parameter::write(&value) },
-        };
         let absent = quote! { || ::core::option::Option::Some(#value) };
         let usual = quote! { || {
             let value: #ty = #value;
-            __d::usual_of(#shown)
+            __d::usual_of(#way::write(&value))
         } };
         (absent, usual)
     };
@@ -302,26 +298,6 @@ fn default_of(said: &Said, whole: &Whole, name: &Ident, ty: &Type) -> (Tokens, T
         }
         (None, false) => (quote! { <#ty as __s::Parameter>::if_absent }, quote! { <#ty as __s::Parameter>::usual }),
     }
-}
-
-/// The bounds of a field.
-struct Bounds {
-    /// The checks of the field: of its bounds, and of what is inside it.
-    checks: Tokens,
-    /// A function that returns the bounds as they are described.
-    shown: Tokens,
-}
-
-fn bounds_of(said: &Said, name: &Ident, key: &str, ty: &Type) -> Bounds {
-    let of = said.of.as_ref().unwrap_or_else(|| innermost(ty));
-    let range = said.range.iter();
-    let within = range.map(|range| quote! { (#key, &__d::Within::<#of, #ty>(&self.#name, #range)), });
-    let inside = said.with.is_none().then(|| quote! { (#key, &self.#name), });
-    let shown = match &said.range {
-        Some(range) => quote! { ::core::option::Option::Some(|| __s::Bounds::of::<#of>(&(#range))) },
-        None => quote! { ::core::option::Option::None },
-    };
-    Bounds { checks: quote! { #(#within)* #inside }, shown }
 }
 
 /// The type to which bounds apply: that inside lists and options.
@@ -361,17 +337,15 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     };
     let whole = Whole::of(input)?;
     let mut parts = Vec::new();
-    let mut others = quote! { ::core::option::Option::None };
+    let mut others = None;
     for field in &fields.named {
-        if let Some(rest) = Said::of(field)?.rest {
-            others = quote! { ::core::option::Option::Some(#rest) };
-        }
+        others = Said::of(field)?.rest.or(others);
         parts.push(parts_of(field, &whole)?);
     }
     let ident = &input.ident;
     let keys: Vec<&String> = parts.iter().flat_map(|p| &p.keys).collect();
     let parameter = parameter_of(input, &whole, &parts);
-    let table = table_body(input, &whole, &parts, &others);
+    let table = table_body(input, &whole, &parts, others.as_ref());
     let (generics, types, bounds) = input.generics.split_for_impl();
     let serde = serde_by_way(ident, &input.generics);
     let default = whole.defaults.then(|| {
@@ -439,16 +413,13 @@ fn parameter_of(input: &DeriveInput, whole: &Whole, parts: &[Parts]) -> Tokens {
 }
 
 /// `Table` of a table.
-fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: &Tokens) -> Tokens {
+fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: Option<&LitStr>) -> Tokens {
     let (generics, types, bounds) = input.generics.split_for_impl();
     let ident = &input.ident;
     let name = ident.to_string();
     let doc = doc_of(&input.attrs);
-    let is_open = others.to_string().contains("Some");
-    let unknown = match is_open {
-        true => Tokens::new(),
-        false => quote! { __d::unknown_keys(table, &known, others)?; },
-    };
+    let unknown = others.is_none().then(|| quote! { __d::unknown_keys(table, &known, others)?; });
+    let others = option(others);
     let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
     let known = match inner.is_empty() {
         true => quote! { let known = Self::KEYS; },
@@ -494,49 +465,45 @@ fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: &Toke
     }
 }
 
-/// The code of an enum: one of several tables, each a struct of its own that reads and writes itself.
+/// The code of a variant of an enum, which is a struct of its own that reads and writes itself: its word, the struct, its
+/// kind, and its arms where the enum is read, written and checked.
+fn variant_of(input: &DeriveInput, tag: &LitStr, variant: &syn::Variant) -> Result<[Tokens; 6], Error> {
+    let Fields::Named(fields) = &variant.fields else {
+        return Err(Error::new(variant.span(), "a variant needs fields with names"));
+    };
+    let (with_bounds, types, bounds) = input.generics.split_for_impl();
+    let turbofish = types.as_turbofish();
+    let word = kebab(&variant.ident.to_string());
+    let (ident, name, attributes, fields) = (&input.ident, &variant.ident, &variant.attrs, &fields.named);
+    let names: Vec<_> = fields.iter().map(|f| &f.ident).collect();
+    let inner = quote! { #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* } };
+    let arm = |value: Tokens| quote! { #ident::#name { #(#names),* } => #value, };
+    Ok([
+        quote! { #word },
+        quote! { #(#attributes)* #[derive(__s::Table)] struct #name #with_bounds #bounds { #fields } },
+        quote! { __d::tagged(#tag, #word, <#name #types as __s::Table>::schema()) },
+        quote! {
+            #word => {
+                let #name { #(#names),* } = <#name #types as __s::Table>::read_beside(&[#tag], table)?;
+                ::core::result::Result::Ok(#ident::#name { #(#names),* })
+            }
+        },
+        arm(quote! { __d::write_tagged(#tag, #word, __s::Parameter::write(&#inner)) }),
+        arm(quote! { __s::Parameter::check(&#inner) }),
+    ])
+}
+
+/// The code of an enum: one of several tables.
 fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error> {
     let tag = Whole::of(input)?.tag;
     let tag = tag.ok_or_else(|| Error::new(input.span(), "an enum needs #[table(tag = ...)]"))?;
     let (ident, generics) = (&input.ident, &input.generics);
     let (with_bounds, types, bounds) = generics.split_for_impl();
-    let turbofish = types.as_turbofish();
     let serde = serde_by_way(ident, generics);
-    let (mut words, mut structs, mut kinds) = (vec![], vec![], vec![]);
-    let (mut reads, mut writes, mut checks) = (vec![], vec![], vec![]);
-    for variant in &data.variants {
-        let Fields::Named(fields) = &variant.fields else {
-            return Err(Error::new(variant.span(), "a variant needs fields with names"));
-        };
-        let word = kebab(&variant.ident.to_string());
-        let (name, attributes, fields) = (&variant.ident, &variant.attrs, &fields.named);
-        let names: Vec<_> = fields.iter().map(|f| &f.ident).collect();
-        structs.push(quote! {
-            #(#attributes)*
-            #[derive(__s::Table)]
-            struct #name #with_bounds #bounds { #fields }
-        });
-        kinds.push(quote! { __d::tagged(#tag, #word, <#name #types as __s::Table>::schema()) });
-        reads.push(quote! {
-            #word => {
-                let #name { #(#names),* } = <#name #types as __s::Table>::read_beside(&[#tag], table)?;
-                ::core::result::Result::Ok(#ident::#name { #(#names),* })
-            }
-        });
-        writes.push(quote! {
-            #ident::#name { #(#names),* } => {
-                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
-                __d::write_tagged(#tag, #word, __s::Parameter::write(&inner))
-            }
-        });
-        checks.push(quote! {
-            #ident::#name { #(#names),* } => {
-                let inner = #name #turbofish { #(#names: ::core::clone::Clone::clone(#names)),* };
-                __s::Parameter::check(&inner)
-            }
-        });
-        words.push(word);
-    }
+    let variants: Vec<[Tokens; 6]> =
+        data.variants.iter().map(|v| variant_of(input, &tag, v)).collect::<Result<_, _>>()?;
+    let [words, structs, kinds, reads, writes, checks] =
+        [0, 1, 2, 3, 4, 5].map(|i| variants.iter().map(move |v| &v[i]));
     Ok(quote! {
         const _: () = {
             use ::headstack_schema as __s;

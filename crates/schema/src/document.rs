@@ -1,6 +1,5 @@
 //! Reads files of TOML into values, with the place of what is wrong.
 
-use crate::toml_words;
 use crate::{io_error_text, Place, SpecError};
 use serde_json::{Map, Number, Value};
 use std::io::ErrorKind;
@@ -43,14 +42,40 @@ pub fn read_toml(file: &Path) -> Result<Value, SpecError> {
 pub fn toml_value(text: &str, file: &Path) -> Result<Value, SpecError> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
         let bytes = e.span().unwrap_or(0..0);
-        let at = bytes.start.min(text.len());
-        let (got, need) = toml_words::got_and_need(e.message().trim(), text, at);
-        let error = SpecError::new("", got, need);
+        let error = not_toml(text, bytes.start.min(text.len()), e.message());
         let place = Place::of(text, bytes, &error.label());
         error.at_place(file.display(), place)
     })?;
     let value = plain_table(table);
     value.map_err(|e| located(e, file, Some(text)))
+}
+
+/// The error for text that is not TOML at the byte `at`: what stands there, and what the parser says of it. A value shows
+/// by itself what was meant.
+fn not_toml(text: &str, at: usize, message: &str) -> SpecError {
+    const MOST: usize = 60;
+    /// Also those of word processors.
+    const QUOTES: &[char] = &['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}'];
+    let cut = |text: &'_ str| -> String { text.chars().take(MOST).collect() };
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let (start, rest) = (before.rsplit('\n').next().unwrap_or(""), after.lines().next().unwrap_or(""));
+    let line = [start, rest].concat();
+    let (got, need) = match start.trim_end().ends_with('=') {
+        true => {
+            let value = rest.split([',', ']', '}', '#']).next().unwrap_or("").trim();
+            let need = match value.to_lowercase().as_str() {
+                "true" | "false" | "yes" | "no" | "on" | "off" => "true or false, in small letters".into(),
+                "null" | "none" | "nil" => "a value, or no such line: TOML has no null".into(),
+                _ => format!("a number, true or false, or text in quotes: {:?}", cut(value.trim_matches(QUOTES))),
+            };
+            (value, need)
+        }
+        false => (
+            line.trim(),
+            "TOML: KEY = VALUE or [TABLE], each once, [[TABLE]] for each of several, or # with a comment".into(),
+        ),
+    };
+    SpecError::new("", cut(got), format!("{need}; {}", message.trim().replace('`', "\"")))
 }
 
 /// An error of the document in a file, with the line that it is about: `text` is the file's, if that is TOML. The value may
@@ -126,13 +151,16 @@ mod tests {
     fn what_is_wrong_has_a_place() {
         for (text, want) in [
             ("a = 1\nb = = 2", "x.toml:2:5: got "),
-            ("a = 1\na = 2", "x.toml:2:1: got key \"a\" a second time, need it once"),
-            ("a = 1\na.b = 2", "x.toml:2:1: got a key inside an integer, need a table"),
-            (
-                "a = 10000000000000000000000",
-                "x.toml:1:5: got integer 10000000000000000000000, need a whole number from -2^63 to",
-            ),
-            ("a = \"x\n", "x.toml:1:7: got text without its closing quote, need the same quote at its end"),
+            ("a = 1\na = 2", "x.toml:2:1: got a = 2, need TOML: KEY = VALUE or [TABLE], each once,"),
+            ("a = 1\na.b = 2", "x.toml:2:1: got a.b = 2, need TOML: KEY = VALUE or"),
+            ("a = 10000000000000000000000", "x.toml:1:5: got 10000000000000000000000, need a number"),
+            ("a = \"x\n", "x.toml:1:7: got a = \"x, need TOML: KEY = VALUE or"),
+            ("a = exos-x18 # mine", "x.toml:1:5: got exos-x18, need a number, true or false, or text in quotes: "),
+            ("a = { b = 4 KiB }", "x.toml:1:11: got 4 KiB, need a number, true or false, or text in quotes: "),
+            ("a = True", "x.toml:1:5: got True, need true or false, in small letters; "),
+            ("a = null", "x.toml:1:5: got null, need a value, or no such line: TOML has no null; "),
+            ("a = 1\nkey: value\n", "x.toml:2:6: got key: value, need TOML: KEY = VALUE or"),
+            ("{\"a\": 1}", "x.toml:1:1: got {\"a\": 1}, need TOML: KEY = VALUE or"),
             ("a = inf", "x.toml:1:5: a: got inf, need a finite number"),
             ("[[a]]\nb = [0, { c = nan }]", "x.toml:2:15: a[0].b[1].c: got nan, need a finite number"),
         ] {
@@ -153,12 +181,20 @@ mod tests {
             for text in [dotted, lists, tables] {
                 let error = read(&text).unwrap_err();
                 assert!(error.starts_with("x.toml:1:"), "{error}");
-                assert!(error.contains("got more levels, need fewer"), "{error}");
+                assert!(error.len() < 1000 && error.contains("recurs"), "{error}");
             }
         }
         let digits = format!("a = {}", "9".repeat(5_000));
         let error = read(&digits).unwrap_err();
-        assert!(error.starts_with("x.toml:1:5: got a larger number, need a whole"), "{error}");
+        assert!(error.starts_with("x.toml:1:5: got 999") && error.len() < 500, "{error}");
+    }
+
+    #[test]
+    fn any_place_of_any_text_has_words() {
+        let text = "a = \u{201c}\u{1f600}x\r\n";
+        for at in 0..=text.len() + 1 {
+            assert!(!not_toml(text, at, "duplicate key").need.is_empty(), "{at}");
+        }
     }
 
     #[test]

@@ -121,17 +121,6 @@ impl SpecError {
         self
     }
 
-    /// The error with file, line and column before its key, and the line as an excerpt: `text` is the file's
-    /// TOML. A key that does not stand in it has only the file before it.
-    #[must_use]
-    pub fn in_document(self, file: impl std::fmt::Display, text: &str) -> Self {
-        let label = self.label();
-        match Place::of_key(text, &self.key, self.inside.as_deref(), &label) {
-            Some(place) => self.at_place(file, place),
-            None => self.in_file(file),
-        }
-    }
-
     /// The error with this place of a file before its key, and the excerpt.
     #[must_use]
     pub fn at_place(mut self, file: impl std::fmt::Display, place: Place) -> Self {

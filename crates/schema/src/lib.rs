@@ -37,7 +37,6 @@ mod place;
 mod plugin;
 mod reader;
 mod reading;
-mod toml_words;
 
 pub mod json_schema;
 

@@ -15,13 +15,12 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::{Heeded, LimitsSpec, Part};
 use headstack_schema::{did_you_mean, Kind, SpecError, Table};
-use headstack_units::{Bandwidth, Frequency, Rpm, Span, Time};
+use headstack_units::{Bandwidth, Frequency, Rpm, Span};
 use serde::Serialize;
 use serde_json::Value;
 
 pub use headstack_block::target::Target;
-pub(crate) use schedule::Schedule;
-pub use schedule::{dry_run, dry_run_layers};
+pub use schedule::{dry_run, dry_run_layers, Schedule};
 
 /// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
 #[derive(Debug, Clone, PartialEq, Table)]
@@ -150,11 +149,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// When it is due, if the first request arrives at `first`.
-    pub fn due(&self, first: Time) -> Time {
-        first + self.at
-    }
-
     /// The error of a drive or a layer, with the place of the change in the experiment.
     pub fn located(&self, mut error: SpecError) -> SpecError {
         error.key = match error.key.strip_prefix("instances") {

@@ -17,32 +17,21 @@
 use crate::capping::{Capper, Observed};
 use crate::ended::{Asked, Ended, Times};
 use crate::held::Held;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sums};
 use crate::simulate::error::SimulateError;
 use crate::simulate::record::{Log, Record};
 use headstack_block::layer::LayerCompletion;
-use headstack_drive::{Completion, Components};
+use headstack_block::member::CompletionReport;
+use headstack_drive::Completion;
 use headstack_engine::ByMode;
 use headstack_trace::Request;
 use headstack_units::Time;
 
-/// Sums over requests of at most `u32::MAX` ns each. [`Observers::settle`] empties it after each batch. Until then
-/// fewer than 2^32 requests complete, so the sums fit into 64 bits.
-#[derive(Default)]
-struct Tally {
-    n: u64,
-    response_ns: u64,
-    component_ns: [u64; 6],
-    blocks: [u64; 3],
-    hits: u64,
-    moves: u64,
-    end: Time,
-}
-
 /// The observers of a run, or of a part of one.
 pub(crate) struct Observers<'a, 'l> {
     pub outcome: Outcome,
-    tally: Tally,
+    /// Sums of requests of at most `u32::MAX` ns each; [`Observers::settle`] empties it after each batch.
+    tally: Sums<u64>,
     /// There is one drive, so the tally is also that drive's.
     alone: bool,
     pub capper: Option<Capper>,
@@ -62,7 +51,7 @@ pub(crate) struct Observers<'a, 'l> {
 impl<'a, 'l> Observers<'a, 'l> {
     pub fn new(outcome: Outcome, log: Option<&'a mut Log<'l>>) -> Observers<'a, 'l> {
         Observers {
-            tally: Tally::default(),
+            tally: Sums::default(),
             alone: outcome.members.len() == 1,
             outcome,
             capper: None,
@@ -92,16 +81,8 @@ impl<'a, 'l> Observers<'a, 'l> {
         o.batches.add(response);
         let queue = c.components.queue.min(response);
         o.service.add_short(kind, (response - queue) as u32);
-        let t = &mut self.tally;
-        t.n += 1;
-        t.response_ns += response;
-        for (sum, share) in t.component_ns.iter_mut().zip(shares(&c.components)) {
-            *sum += share;
-        }
-        t.blocks[kind] += u64::from(blocks);
-        t.hits += u64::from(c.cache_hit);
-        t.moves += u64::from(c.moved());
-        t.end = t.end.max(c.completion);
+        c.with(member as u32, |done| self.tally.count(kind, blocks, response, done));
+        o.end = o.end.max(c.completion);
         if !self.alone {
             o.members[member].served.count(c);
         }
@@ -116,24 +97,15 @@ impl<'a, 'l> Observers<'a, 'l> {
 
     /// Adds the tally to the outcome.
     pub fn settle(&mut self) {
-        let t = std::mem::take(&mut self.tally);
+        let tally = std::mem::take(&mut self.tally);
         let o = &mut self.outcome;
-        o.sums.n_requests += t.n;
-        for (sum, ns) in o.sums.component_ns.iter_mut().zip(t.component_ns) {
-            *sum += u128::from(ns);
-        }
-        for (bytes, blocks) in o.sums.bytes_by.iter_mut().zip(t.blocks) {
-            *bytes += u128::from(blocks) * 512;
-        }
-        o.sums.n_cache_hits += t.hits;
-        o.sums.n_seeks += t.moves;
-        o.end = o.end.max(t.end);
+        o.sums.absorb(&tally);
         if self.alone {
             let m = &mut o.members[0].served;
-            m.n_requests += t.n;
-            m.n_cache_hits += t.hits;
-            m.n_seeks += t.moves;
-            m.response_ns += u128::from(t.response_ns);
+            m.n_requests += tally.n_requests;
+            m.n_cache_hits += tally.shares.cache_hit_ratio;
+            m.n_seeks += tally.shares.nonzero_seek_ratio;
+            m.response_ns += u128::from(tally.component_ns.iter().sum::<u64>());
         }
         let end = o.end;
         self.check_end(end);
@@ -194,30 +166,19 @@ impl<'a, 'l> Observers<'a, 'l> {
 
     /// Adds a measured request to the sums.
     fn add(&mut self, asked: &Asked, answer: &LayerCompletion) {
-        let (o, arrival, kind) = (&mut self.outcome, asked.arrival, usize::from(asked.kind));
-        o.sums.n_requests += 1;
+        let (o, arrival) = (&mut self.outcome, asked.arrival);
+        let response_ns = answer.completion.since(arrival).non_negative();
+        o.sums.count(usize::from(asked.kind), asked.blocks, response_ns, answer);
         o.end = o.end.max(answer.completion);
         if let Some(class) = o.classes.get_mut(usize::from(asked.class)) {
             class.add(asked.blocks, answer);
         }
-        if answer.error.is_some() {
-            o.sums.errors_by[kind] += 1;
-            o.sums.failed_ns += u128::from(answer.completion.since(arrival).non_negative());
-            o.series.add_failed(arrival, answer.completion);
-            return;
+        match answer.error {
+            None => o.series.add_request(arrival, answer.completion),
+            Some(_) => {
+                o.series.add_failed(arrival, answer.completion);
+            }
         }
-        let sums = o.sums.component_ns.iter_mut();
-        for (sum, share) in sums.zip(shares(&answer.components)) {
-            *sum += share as u128;
-        }
-        let waits = answer.waits.parts(answer.components.queue);
-        for (sum, ns) in o.sums.wait_ns.iter_mut().zip(waits) {
-            *sum += u128::from(ns);
-        }
-        o.sums.bytes_by[kind] += u128::from(asked.blocks) * 512;
-        o.sums.n_cache_hits += answer.cache_hit as u64;
-        o.sums.n_seeks += answer.moved as u64;
-        o.series.add_request(arrival, answer.completion);
     }
 
     /// Logs a measured request, which has this number in the workload. `slot`: in the table of requests, if it was there.
@@ -256,10 +217,4 @@ impl<'a, 'l> Observers<'a, 'l> {
         debug_assert!(since.least() >= least, "{since:?} J at {at:?}");
         self.outcome.series.add_energy(at, since);
     }
-}
-
-/// The shares of a response time, in the order of [`Outcome::component_ns`](crate::outcome::Sums::component_ns).
-#[inline(always)]
-fn shares(c: &Components) -> [u64; 6] {
-    [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]
 }

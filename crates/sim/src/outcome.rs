@@ -6,12 +6,14 @@ use crate::classes::ClassOutcome;
 use crate::simulate::options::Options;
 #[cfg(doc)]
 use crate::simulate::options::OutOfRangePolicy;
+use headstack_block::layer::LayerCompletion;
 pub use headstack_block::measured::MemberOutcome;
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Command};
 use headstack_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::ops::AddAssign;
 
 /// Kinds of requests that are counted separately, as results name them.
 pub const OPERATIONS: [&str; 3] = ["read", "write", "flush"];
@@ -72,45 +74,100 @@ pub struct Seen {
     pub covered: Option<[Time; 2]>,
 }
 
+/// Declares the columns of results that are shares of requests: a sentence, the name, and whether a completion counts. A
+/// new one is a line in the list; `make schema-types` prints its type in Python.
+macro_rules! shares {
+    ($($(#[doc = $sentence:literal])+ $name:ident($done:ident): $counts:expr;)+) => {
+        /// Shares of the requests that succeeded, and their numbers while these are counted.
+        #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+        pub struct Shares<N> {
+            $($(#[doc = $sentence])+ pub $name: N,)+
+        }
+
+        impl Shares<u64> {
+            /// Names and sentences, in the order of results.
+            pub const COLUMNS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($name), concat!($($sentence),+).trim_ascii())),+];
+
+            #[inline(always)]
+            fn count(&mut self, done: &LayerCompletion) {
+                $(let $done = done; self.$name += u64::from($counts);)+
+            }
+
+            fn absorb(&mut self, more: &Shares<u64>) {
+                $(self.$name += more.$name;)+
+            }
+
+            /// Of so many requests that succeeded.
+            pub fn of(&self, n: u64) -> Shares<f64> {
+                Shares { $($name: self.$name as f64 / n as f64),+ }
+            }
+        }
+    };
+}
+
+shares! {
+    /// Share of requests for which an arm moved.
+    nonzero_seek_ratio(done): done.moved;
+    /// Share of requests served from buffers.
+    cache_hit_ratio(done): done.cache_hit;
+}
+
 /// Sums over the requests that are done. They are whole numbers, so that the order of requests has no effect. Lists of
-/// three are by operation: reads, writes, flushes.
+/// three are by operation: reads, writes, flushes. Nanoseconds of fewer than 2^32 requests of at most 2^32 ns each fit
+/// into 64 bits (`N`).
 #[derive(Debug, Clone, Default)]
-pub struct Sums {
+pub struct Sums<N = u128> {
     /// Requests done, failed ones included.
     pub n_requests: u64,
     /// Failed ones; they have no response time.
     pub errors_by: [u64; 3],
     /// Sum of the times that failed ones were in the system, nanoseconds.
-    pub failed_ns: u128,
-    /// Bytes of the requests that succeeded.
-    pub bytes_by: [u128; 3],
-    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus.
-    pub component_ns: [u128; 6],
+    pub failed_ns: N,
+    /// Blocks of the requests that succeeded.
+    pub blocks_by: [u64; 3],
+    /// Sums in nanoseconds: queue, overhead, seek, rotation, transfer, bus. Together they are the response times.
+    pub component_ns: [N; 6],
     /// Parts of the first of them: for a place, in the elevator, in the array; the rest was spent in the drive.
-    pub wait_ns: [u128; 3],
-    /// Requests for which the arm moved.
-    pub n_seeks: u64,
-    /// Requests served from buffers.
-    pub n_cache_hits: u64,
+    pub wait_ns: [N; 3],
+    /// Requests that count for shares.
+    pub shares: Shares<u64>,
 }
 
-impl Sums {
+impl<N: Copy + AddAssign + From<u64>> Sums<N> {
+    /// Counts a request of an operation that is done.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, operation: usize, blocks: u32, response_ns: u64, done: &LayerCompletion) {
+        self.n_requests += 1;
+        if done.error.is_some() {
+            self.errors_by[operation] += 1;
+            self.failed_ns += response_ns.into();
+            return;
+        }
+        let c = &done.components;
+        add(&mut self.component_ns, [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]);
+        let [place, elevator, array, _] = done.waits.parts(c.queue);
+        add(&mut self.wait_ns, [place, elevator, array]);
+        self.blocks_by[operation] += u64::from(blocks);
+        self.shares.count(done);
+    }
+
     /// Adds the sums of other requests.
-    fn absorb(&mut self, more: &Sums) {
+    pub(crate) fn absorb<M: Copy + Into<N>>(&mut self, more: &Sums<M>) {
         self.n_requests += more.n_requests;
-        self.failed_ns += more.failed_ns;
-        self.n_seeks += more.n_seeks;
-        self.n_cache_hits += more.n_cache_hits;
-        for i in 0..3 {
-            self.errors_by[i] += more.errors_by[i];
-            self.bytes_by[i] += more.bytes_by[i];
-        }
-        for (sum, more) in self.component_ns.iter_mut().zip(more.component_ns) {
-            *sum += more;
-        }
-        for (sum, more) in self.wait_ns.iter_mut().zip(more.wait_ns) {
-            *sum += more;
-        }
+        self.failed_ns += more.failed_ns.into();
+        add(&mut self.errors_by, more.errors_by);
+        add(&mut self.blocks_by, more.blocks_by);
+        add(&mut self.component_ns, more.component_ns);
+        add(&mut self.wait_ns, more.wait_ns);
+        self.shares.absorb(&more.shares);
+    }
+}
+
+#[inline(always)]
+fn add<N: AddAssign, const K: usize>(sums: &mut [N; K], more: [impl Into<N>; K]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more.into();
     }
 }
 
@@ -197,6 +254,6 @@ impl Outcome {
 
     /// Bytes of the requests of all kinds that succeeded.
     pub fn bytes(&self) -> u128 {
-        self.sums.bytes_by.iter().sum()
+        512 * u128::from(self.sums.blocks_by.iter().sum::<u64>())
     }
 }

@@ -197,12 +197,9 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         self.take_in_order();
         let by_jobs = matches!(self.options.arrivals, Arrivals::Jobs { .. });
         // Nothing is measured once a drive has begun a change that lies after the end of the run.
-        let pause = match self.marks.schedule.has_own_times() {
-            true => Span::ZERO,
-            false => self.tracker.issuer.least_pause(),
-        };
-        let mut now = Time::ZERO;
-        let mut next = 0;
+        let own_times = self.marks.schedule.has_own_times();
+        let pause = if own_times { Span::ZERO } else { self.tracker.issuer.least_pause() };
+        let (mut now, mut next) = (Time::ZERO, 0);
         loop {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
@@ -450,9 +447,8 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let mut plan = std::mem::take(&mut self.devices.plan);
         plan.parts.clear();
         if flush {
-            for member in self.devices.organisation.members_of(request.device) {
-                plan.parts.push(Part { member, lba: 0, blocks: 0 });
-            }
+            let members = self.devices.organisation.members_of(request.device);
+            plan.parts.extend(members.map(|member| Part { member, lba: 0, blocks: 0 }));
         } else if !failed {
             let (device, lba) = (request.device, request.lba.0);
             self.devices.organisation.plan(device, lba, request.blocks, &mut plan);
@@ -470,8 +466,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             };
             self.tracker.finish(&asked, &answer);
             if measured {
-                request.time = now;
-                self.tracker.observers.log(None, id, request, &answer);
+                self.tracker.observers.log(None, id, Request { time: now, ..request }, &answer);
             }
         } else {
             let parts = plan.parts.len() as u32;

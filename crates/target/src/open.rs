@@ -10,6 +10,7 @@ use crate::TargetError;
 use headstack_disksim::import_file;
 use headstack_experiment::experiment::System;
 use headstack_experiment::{live_system, read_toml, Experiment, Inputs, LiveSystem, Overrides};
+use headstack_schema::document::located;
 use headstack_schema::{chosen, read_table, SpecError};
 use headstack_units::Time;
 use serde_json::{json, Value};
@@ -161,13 +162,7 @@ fn system_of(options: &Options) -> Result<(String, LiveSystem), TargetError> {
     let i = chosen("--system", &names, options.system.as_deref())?;
     let system = &experiment.system[i];
     let seed = options.seed.unwrap_or(experiment.run.seed);
-    let placed = |e: SpecError| {
-        let e = e.within(&format!("system[{i}]"));
-        match &experiment.text {
-            Some(text) => e.in_document(file.display(), text),
-            None => e.in_file(file.display()),
-        }
-    };
+    let placed = |e: SpecError| located(e.within(&format!("system[{i}]")), file, experiment.text.as_deref());
     let made = live_system(system, &experiment.base, seed, &inputs).map_err(placed)?;
     Ok((system.name.clone(), made))
 }

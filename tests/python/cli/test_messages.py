@@ -26,10 +26,10 @@ def message(capfd: pytest.CaptureFixture[str], *args: object) -> str:
 @pytest.mark.parametrize(
     ("text", "place", "need"),
     [
-        ("[" * 500 + "]" * 500, ":1:", "got more levels, need fewer levels"),
-        ("{ a = " * 500 + "1" + " }" * 500, ":1:", "got more levels, need fewer levels"),
-        ("9" * 5000, ":1:5", "got a larger number, need a whole number"),
-        ("1\na.b = 2", ":2:1", "got a key inside an integer, need a table"),
+        ("[" * 500 + "]" * 500, ":1:", "max recursion depth"),
+        ("{ a = " * 500 + "1" + " }" * 500, ":1:", "max recursion depth"),
+        ("9" * 5000, ":1:5", "got 999"),
+        ("1\na.b = 2", ":2:1", "got a.b = 2, need TOML: KEY = VALUE"),
         ('"\x1b[2J"', ":1:6", "got "),
     ],
 )

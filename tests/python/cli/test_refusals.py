@@ -77,7 +77,7 @@ EXCERPT = re.compile(r"^( *\d+ |\.\.\.| +)(\||$)")
 #: Messages of libraries that do not help users.
 FOREIGN = re.compile(
     r"something else|did not match any variant|annot overwrite|\bmap\b|a sequence|os error|"
-    r"Traceback|panicked|External|recurs|got \"\"|got ,|, need $"
+    r"Traceback|panicked|External|got \"\"|got ,|, need $"
 )
 
 

@@ -166,7 +166,6 @@ pub enum FaultState {
     /// It answers.
     Well,
     /// It answers nothing.
-    /// It answers nothing.
     Stuck,
     /// It is gone.
     Gone,

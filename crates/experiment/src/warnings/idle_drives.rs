@@ -2,8 +2,8 @@
 
 use super::{about, words, Ended};
 use crate::experiment::System;
+use crate::failure_limit::gone;
 use headstack_engine::{Check, Warning};
-use serde_json::Value;
 
 pub const CHECK: Check = Check {
     name: "idle-drives",
@@ -35,9 +35,5 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
 
 /// Whether members of its volumes are missing, from the start or later.
 fn lacks_members(system: &System) -> bool {
-    let gone = |layer: &Value| {
-        let list = layer.get("gone").and_then(Value::as_array);
-        list.is_some_and(|list| !list.is_empty())
-    };
     system.layers.iter().any(gone) || system.change.iter().any(|c| c.member_gone.is_some())
 }

@@ -2,9 +2,10 @@
 //!
 //! A system under changes is not divided, so a change after the end of a run makes the whole to compare with.
 
+use crate::records::ran;
 use headstack_engine::Progress;
-use headstack_experiment::{run, Experiment, Inputs, RunOptions, RunResult};
-use headstack_testkit::{cases, shipped, SplitMix};
+use headstack_experiment::{Experiment, RunOptions, RunResult};
+use headstack_testkit::{cases, SplitMix};
 use std::fmt::Write;
 use std::fs;
 
@@ -22,8 +23,7 @@ fn files(text: &str, threads: usize, is_logged: bool) -> (Vec<(String, Vec<u8>)>
         log_requests: is_logged,
         ..RunOptions::default()
     };
-    let inputs = Inputs::new(vec![shipped::folder()]);
-    let mut result = run(&experiment, &inputs, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut result = ran(&experiment, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let entries = fs::read_dir(&folder).expect("a folder");
     let mut files: Vec<(String, Vec<u8>)> = entries
         .map(|e| e.expect("an entry"))
@@ -191,8 +191,7 @@ fn a_cancelled_run_of_parts_is_partial() {
                 }
                 options.progress.cancel();
             });
-            let result = run(&experiment, &Inputs::new(vec![shipped::folder()]), &options);
-            result.unwrap_or_else(|e| panic!("{e}"))
+            ran(&experiment, &options).unwrap_or_else(|e| panic!("{e}"))
         });
         let system = &result.systems[0];
         assert!(result.partial && system.partial);

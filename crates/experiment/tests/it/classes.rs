@@ -1,14 +1,9 @@
 //! Classes of requests: from a share or a job to the limit at the drive, and back into results by class.
 
-use headstack_experiment::{run, Experiment, Inputs, RunOptions, SystemResult};
-use headstack_testkit::shipped;
+use headstack_experiment::SystemResult;
 
 fn go(text: &str, threads: usize) -> Result<Vec<SystemResult>, String> {
-    let experiment = Experiment::from_toml(text, "test.toml".as_ref()).map_err(|e| e.to_string())?;
-    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
-    let inputs = Inputs::new(vec![shipped::folder()]);
-    let result = run(&experiment, &inputs, &options);
-    result.map(|r| r.systems).map_err(|e| e.to_string())
+    crate::records::ran_on(text, threads).map(|r| r.systems).map_err(|e| e.to_string())
 }
 
 const LIMITS: &str = r#"{ duration_limits = { enabled = "limits", reads = [{ guideline = "50 ms" }, { inactive = "60 ms",

@@ -1,10 +1,24 @@
-//! Runs requests and keeps what is logged of each.
+//! Runs requests and keeps what is logged of each; runs whole experiments.
 
 use headstack_block::organisation::{Context, PLUGINS};
 use headstack_block::Member;
+use headstack_experiment::{run, Experiment, Inputs, RunError, RunOptions, RunResult};
 use headstack_schema::Params;
 use headstack_sim::simulate::{simulate, Log, Options, Outcome, Record};
 use headstack_trace::{Each, Request};
+
+/// Runs an experiment with the drives of the project.
+#[allow(clippy::result_large_err)]
+pub fn ran(experiment: &Experiment, options: &RunOptions) -> Result<RunResult, RunError> {
+    run(experiment, &Inputs::new(vec![headstack_testkit::shipped::folder()]), options)
+}
+
+/// The same from TOML, on so many threads.
+#[allow(clippy::result_large_err)]
+pub fn ran_on(text: &str, threads: usize) -> Result<RunResult, RunError> {
+    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
+    ran(&Experiment::from_toml(text, "e.toml".as_ref())?, &options)
+}
 
 /// Runs requests on independent members; returns the record of each request, in their order, and the outcome.
 pub fn records<M: Member>(members: &mut [M], requests: Vec<Request>, options: &Options) -> (Vec<Record>, Outcome) {

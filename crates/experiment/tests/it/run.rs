@@ -12,11 +12,7 @@ use headstack_trace::{Command, Each, Request};
 use headstack_units::{Lba, Time};
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
-use std::path::{Path, PathBuf};
-
-fn drive_dirs() -> Vec<PathBuf> {
-    vec![shipped::folder()]
-}
+use std::path::Path;
 
 /// Requests from a small table of the workload (`n`, `gap_us`, `devices`) or from a generator.
 fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
@@ -71,7 +67,7 @@ seed = 7
 
 fn go(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
-    let inputs = Inputs { open: &open, ..Inputs::new(drive_dirs()) };
+    let inputs = Inputs { open: &open, ..Inputs::new(vec![shipped::folder()]) };
     run(&experiment, &inputs, options)
 }
 
@@ -446,7 +442,7 @@ drive = "constellation-es3-4tb"
     let experiment = Experiment::from_toml(text, Path::new("e.toml")).expect("an experiment");
     let bytes = |threads| {
         let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
-        let inputs = Inputs { open: &open, ..Inputs::new(drive_dirs()) };
+        let inputs = Inputs { open: &open, ..Inputs::new(vec![shipped::folder()]) };
         run(&experiment, &inputs, &options).expect("a result")
     };
     let one = bytes(1);
@@ -560,7 +556,7 @@ fn registries_are_those_that_are_passed() {
         [system]\ndrive = \"barracuda-es-750\"\ncount = 2\norganisation = \"NAME\"";
     let run_with = |name: &str, organisations: &Plugins<dyn Organisation>| {
         let experiment = Experiment::from_toml(&text.replace("NAME", name), Path::new("e.toml"))?;
-        let inputs = Inputs { organisations: organisations.clone(), ..Inputs::new(drive_dirs()) };
+        let inputs = Inputs { organisations: organisations.clone(), ..Inputs::new(vec![shipped::folder()]) };
         run(&experiment, &inputs, &RunOptions::default())
     };
     // One more entry, under another name.
@@ -590,7 +586,7 @@ fn registries_are_those_that_are_passed() {
     std::fs::write(&path, "time_ns,lba,blocks,op\n0,0,8,read\n").unwrap();
     let text = format!("[workload]\ntrace = {path:?}\nformat = \"csv\"\n[system]\ndrive = \"barracuda-es-750\"");
     let experiment = Experiment::from_toml(&text, Path::new("e.toml")).unwrap();
-    let mut inputs = Inputs::new(drive_dirs());
+    let mut inputs = Inputs::new(vec![shipped::folder()]);
     assert!(run(&experiment, &inputs, &RunOptions::default()).is_ok());
     inputs.formats = Plugins::new([]);
     let error = run(&experiment, &inputs, &RunOptions::default()).unwrap_err();
@@ -609,8 +605,7 @@ fn checkpoints_are_background_work() {
         [[workload]]
         synthetic = { n_requests = 500, reads = 0.0, rate = "50/s", size = "8 KiB", footprint = "1 GiB" }
     "#;
-    let experiment = Experiment::from_toml(text, "test.toml".as_ref()).expect("an experiment");
-    let result = run(&experiment, &Inputs::new(drive_dirs()), &RunOptions::default()).expect("a run");
+    let result = crate::records::ran_on(text, 1).expect("a run");
     let drive = &result.systems[0].drives[0];
     let (b, t) = (&drive.background, &drive.time_s);
     assert!(b.checkpoint.time_s > 0.0);

@@ -295,15 +295,8 @@ fn failed_requests_count_in_the_queue_but_not_in_response_times() {
         members[0].bad_from = 500;
         let o = organisation("independent", &members, &[]);
         let outcome = run(requests.clone(), members, &*o, &options, None);
-        let (result, points) = headstack_experiment::result::summarise(
-            "x",
-            "y",
-            &["drive".to_string()],
-            Default::default(),
-            &Default::default(),
-            &[],
-            outcome,
-        );
+        let names = ["drive".to_string()];
+        let (result, points) = headstack_experiment::result::summarise(&names, &Default::default(), &[], outcome);
         assert_eq!((result.n_requests, result.n_errors), (3, 1));
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-9, "{got} {want}");
         near(result.duration_s, 0.003);

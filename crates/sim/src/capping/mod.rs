@@ -33,9 +33,8 @@ pub use runtime::CappingOutcome;
 pub use summary::summarise;
 
 use caps::{CapAt, Caps, Signal};
-use headstack_control::Policy;
 use headstack_drive::spec::Params;
-use headstack_schema::{read_table, Choice, Kind, Plugins, SpecError, Table};
+use headstack_schema::{read_table, Choice, Kind, SpecError, Table};
 use headstack_units::{Span, Watts};
 use std::path::Path;
 
@@ -141,14 +140,5 @@ impl Plan {
             Ok(Plan { caps: Caps::read(&table, base)?, table, seed, place: place.to_string() })
         };
         read().map(Some).map_err(|e| e.within(place))
-    }
-
-    /// Whether the policy is one of `policies`.
-    ///
-    /// # Errors
-    /// The known names and the nearest one, by dotted key.
-    pub fn check_policy(&self, policies: &Plugins<dyn Policy>) -> Result<(), SpecError> {
-        let found = policies.find("policy", &self.table.policy).map(drop);
-        found.map_err(|e| e.within(&self.place))
     }
 }

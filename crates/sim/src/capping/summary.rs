@@ -26,7 +26,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a cap was kept, and at what cost; the definitions are in this module's description.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CappingResult {
     /// The policy.
     pub policy: String,
@@ -153,24 +153,13 @@ pub fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
         policy: table.policy.clone(),
         parameters: by_key(outcome, |p| p.value.as_ref()),
         defaults: by_key(outcome, |p| p.field.default()),
-        observed_s: 0.0,
-        capped_s: 0.0,
-        violation_s: 0.0,
-        over_cap_j: 0.0,
-        worst_over_cap_w: 0.0,
-        power_mean_w: 0.0,
-        power_max_w: 0.0,
-        settling_s: Settling::default(),
-        power_deviation_w: 0.0,
         n_changes: outcome.n_changes,
         response_time_s: outcome.all[0].summary(),
         admitted_response_time_s: outcome.all[1].summary(),
         within_100_ms: share(outcome.within.iter().sum(), outcome.all[1].count()),
         admitted_cdf,
-        drives: Vec::new(),
         series: columns(outcome),
-        series_file: None,
-        drives_file: None,
+        ..CappingResult::default()
     };
     keep(&mut result, outcome, table.tolerance.0);
     let segments = segments(outcome);
@@ -188,11 +177,7 @@ fn by_key<'a>(outcome: &'a CappingOutcome, value: impl Fn(&'a EffectiveParameter
 }
 
 fn share(part: u64, of: u64) -> f64 {
-    if of == 0 {
-        0.0
-    } else {
-        part as f64 / of as f64
-    }
+    part as f64 / of.max(1) as f64
 }
 
 /// The cap for point `i`: the cap at the end of the interval before.

@@ -1,4 +1,4 @@
-//! Applies changes during a run.
+//! Applies changes during a run, or in the time of whoever drives a system.
 
 use super::{ChangeCounts, Planned, Setting};
 use crate::request_tracker::RequestTracker;
@@ -6,6 +6,7 @@ use headstack_block::layer::Tree;
 use headstack_block::member::Member;
 use headstack_engine::SpecError;
 use headstack_units::Time;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Applies the changes to idle drives, so that a change that a drive refuses is an error before the run begins.
@@ -53,31 +54,35 @@ pub fn dry_run_layers(changes: &[Planned], tree: &mut Tree) -> Result<(), SpecEr
     })
 }
 
-/// The changes of a run, and which of them is next.
-pub(crate) struct Schedule<'a> {
-    changes: &'a [Planned],
+/// The changes of a system, and which of them is next.
+pub struct Schedule<'a> {
+    changes: Cow<'a, [Planned]>,
     first: Option<Time>,
+    /// How many were made.
     pub n_done: usize,
     /// Time of the next change; [`Time::NEVER`] before the first request and after the last change.
     pub due: Time,
 }
 
 impl<'a> Schedule<'a> {
-    pub fn new(changes: &'a [Planned]) -> Schedule<'a> {
-        Schedule { changes, first: None, n_done: 0, due: Time::NEVER }
+    /// Of changes in order of time.
+    pub fn new(changes: impl Into<Cow<'a, [Planned]>>) -> Schedule<'a> {
+        Schedule { changes: changes.into(), first: None, n_done: 0, due: Time::NEVER }
     }
 
     /// Whether a drive carries out a change of the schedule when it has finished its commands, by a time of its own.
-    pub fn has_own_times(&self) -> bool {
+    pub(crate) fn has_own_times(&self) -> bool {
         use headstack_drive::Setting::{PowerCondition, SpindleSpeed};
         let waits = |s: &Setting| matches!(s, Setting::Drive(PowerCondition(_) | SpindleSpeed { .. }));
         self.changes.iter().any(|c| waits(&c.setting))
     }
 
-    /// Starts the schedule at the arrival of the first request. Further calls have no effect.
-    pub fn begin(&mut self, first: Time) {
+    /// Starts the schedule at the arrival of the first request, and returns true. Further calls have no effect.
+    pub fn begin(&mut self, first: Time) -> bool {
+        let begins = self.first.is_none();
         self.first.get_or_insert(first);
         self.look_ahead();
+        begins
     }
 
     fn look_ahead(&mut self) {
@@ -85,15 +90,32 @@ impl<'a> Schedule<'a> {
         self.due = next.map_or(Time::NEVER, |(first, change)| first + change.at);
     }
 
+    /// The next change, if it is due at `now`, to be made; then the one after it is the next.
+    pub fn take(&mut self, now: Time) -> Option<&Planned> {
+        if self.due > now || self.due == Time::NEVER {
+            return None;
+        }
+        self.n_done += 1;
+        self.look_ahead();
+        self.changes.get(self.n_done - 1)
+    }
+
+    /// Goes on where the schedule of an equal system is; returns the changes before.
+    pub fn follow(&mut self, before: &Schedule) -> &[Planned] {
+        (self.first, self.n_done) = (before.first, before.n_done.min(self.changes.len()));
+        self.look_ahead();
+        &self.changes[..self.n_done]
+    }
+
     /// Applies the next change at the time it is due.
     ///
     /// # Errors
     /// A setting that a drive or a layer refuses, at the change's place.
-    pub fn happen<M: Member>(&mut self, members: &mut [M], host: &mut RequestTracker) -> Result<(), SpecError> {
-        let Some(change) = self.changes.get(self.n_done) else {
+    pub(crate) fn happen<M: Member>(&mut self, members: &mut [M], host: &mut RequestTracker) -> Result<(), SpecError> {
+        let now = self.due;
+        let Some(change) = self.take(now) else {
             return Ok(());
         };
-        let now = self.due;
         for (i, member) in members.iter_mut().enumerate() {
             if member.is_meant(&change.target, i as u32) {
                 member.advance(now, &mut |c| host.part_done(i, c));
@@ -101,13 +123,11 @@ impl<'a> Schedule<'a> {
                 applied.map_err(|e| change.located(e))?;
             }
         }
-        self.n_done += 1;
-        self.look_ahead();
         Ok(())
     }
 
     /// The counts; none without changes.
-    pub fn counts(&self) -> Option<ChangeCounts> {
+    pub(crate) fn counts(&self) -> Option<ChangeCounts> {
         let n_done = self.n_done as u64;
         (!self.changes.is_empty()).then(|| ChangeCounts { n_done, n_after_end: self.changes.len() as u64 - n_done })
     }

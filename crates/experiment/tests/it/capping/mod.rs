@@ -9,9 +9,9 @@ mod settling;
 mod shelf;
 mod wiring;
 
-use headstack_experiment::{run, Experiment, Inputs, RunOptions, RunResult, SystemResult};
+use headstack_experiment::{Experiment, RunOptions, RunResult, SystemResult};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The caps of Figures 4 to 6, seconds after the load has begun and watts.
 pub(crate) const CAPS: [(f64, f64); 7] =
@@ -115,9 +115,7 @@ impl Bench {
 
 #[allow(clippy::result_large_err)]
 pub(crate) fn go(experiment: &Experiment, threads: Option<usize>) -> Result<RunResult, headstack_experiment::RunError> {
-    let drives = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../drives");
-    let options = RunOptions { threads, ..RunOptions::default() };
-    run(experiment, &Inputs::new(vec![drives]), &options)
+    crate::records::ran(experiment, &RunOptions { threads, ..RunOptions::default() })
 }
 
 /// The system of a name.

@@ -1,42 +1,11 @@
 //! Layers in experiments: compared with the same drives without layers, in trees, on one thread and on two.
 
-use headstack_experiment::{
-    run, Experiment, Inputs, OpenWorkload, Opened, RunError, RunOptions, RunResult, SystemResult,
-};
-use headstack_schema::Parameter;
-use headstack_trace::Synthetic;
+use crate::records::{ran, ran_on as go};
+use headstack_experiment::{Experiment, RunOptions, RunResult, SystemResult};
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-#[allow(clippy::result_large_err)]
-fn open(w: &OpenWorkload) -> Result<Opened, RunError> {
-    let table = w.workload.synthetic.clone().unwrap_or_default();
-    let synthetic = Synthetic::read(&table.into())?;
-    Ok(Opened {
-        jobs: Vec::new(),
-        source: synthetic.source(w.seed)?,
-        closed: synthetic.closed(w.seed)?,
-        requests: Some(synthetic.n_requests),
-        one_device: false,
-        counters: None,
-    })
-}
-
-#[allow(clippy::result_large_err)]
-fn go(text: &str, threads: usize) -> Result<RunResult, RunError> {
-    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
-    go_with(text, &options)
-}
-
-#[allow(clippy::result_large_err)]
-fn go_with(text: &str, options: &RunOptions) -> Result<RunResult, RunError> {
-    let experiment = Experiment::from_toml(text, Path::new("e.toml"))?;
-    let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
-    let inputs = Inputs { open: &open, ..Inputs::new(dirs) };
-    run(&experiment, &inputs, options)
-}
+use std::path::Path;
 
 const WORKLOADS: &str = r#"
 [[workload]]
@@ -179,11 +148,8 @@ fn redundant_organisations_are_layers() {
     let resolved = &result.experiment["system"][0]["organisation"];
     assert_eq!(resolved["name"], "raid1");
     assert_eq!(resolved["gone"], serde_json::json!([]));
-    let again = serde_json::to_string(&result.experiment).expect("JSON");
-    let again = Experiment::from_json(&again, Path::new("")).expect("an experiment");
-    let dirs: Vec<PathBuf> = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drives")];
-    let inputs = Inputs { open: &open, ..Inputs::new(dirs) };
-    let again = run(&again, &inputs, &RunOptions::default()).expect("a run");
+    let again = Experiment::from_value(result.experiment.clone(), Path::new("")).expect("an experiment");
+    let again = ran(&again, &RunOptions::default()).expect("a run");
     // What was a default in the first run is given in the second; that is said of each drive.
     let simulated = |r: RunResult| -> Vec<String> {
         let mut systems = r.systems;
@@ -251,7 +217,7 @@ fn files(text: &str, threads: usize) -> BTreeMap<String, Vec<u8>> {
         log_requests: true,
         ..RunOptions::default()
     };
-    go_with(text, &options).expect("a run");
+    ran(&Experiment::from_toml(text, "e.toml".as_ref()).expect("an experiment"), &options).expect("a run");
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(&folder).expect("the folder") {
         let path = entry.expect("a file").path();
@@ -306,7 +272,8 @@ fn the_log_says_why_a_request_failed() {
     let text = text.replace("5 GB", "10 GB");
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions { out_dir: Some(folder.path().into()), log_requests: true, ..RunOptions::default() };
-    let result = go_with(&text, &options).expect("a run");
+    let result =
+        ran(&Experiment::from_toml(&text, "e.toml".as_ref()).expect("an experiment"), &options).expect("a run");
     for s in &result.systems {
         let path = folder.path().join(s.requests_file.as_ref().expect("a log"));
         let file = std::fs::File::open(path).expect("a log");

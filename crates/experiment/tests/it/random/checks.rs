@@ -129,7 +129,7 @@ fn means(system: &SystemResult, rows: &[Row]) -> Checked {
     };
     need!("longest of the log", close, "{longest} s in the log, {stated} s stated");
     let hits = done.iter().filter(|r| r.cache_hit).count() as f64 / n;
-    let stated = system.cache_hit_ratio;
+    let stated = system.shares.cache_hit_ratio;
     need!("hits of the log", near(hits, stated, 1.0), "{hits} in the log, {stated} stated");
     if system.duration_s > 0.0 {
         let bytes = done.iter().map(|r| f64::from(r.blocks) * 512.0).sum::<f64>();
@@ -289,7 +289,8 @@ fn powers(power: &PowerByMode, energy_j: f64, duration_s: f64) -> Checked {
     if duration_s <= 0.0 {
         return Ok(());
     }
-    let modes = [power.idle, power.seek, power.rotation, power.transfer, power.standby];
+    let m = &power.modes;
+    let modes = [m.idle, m.seek, m.rotation, m.transfer, m.standby];
     need!("no negative power", modes.iter().all(|w| *w >= 0.0), "{power:?}");
     let sum: f64 = modes.iter().sum();
     need!("modes add up", near(sum, power.mean, power.mean), "{sum} W: {power:?}");
@@ -318,11 +319,11 @@ fn series(system: &SystemResult, file: &Path) -> Checked {
     let p = &system.power_w;
     for (name, mean) in [
         ("power_w", p.mean),
-        ("power_idle_w", p.idle),
-        ("power_seek_w", p.seek),
-        ("power_rotation_w", p.rotation),
-        ("power_transfer_w", p.transfer),
-        ("power_standby_w", p.standby),
+        ("power_idle_w", p.modes.idle),
+        ("power_seek_w", p.modes.seek),
+        ("power_rotation_w", p.modes.rotation),
+        ("power_transfer_w", p.modes.transfer),
+        ("power_standby_w", p.modes.standby),
     ] {
         // A mode that ends where a sample does may differ by the rounding of a difference.
         let least = match p.mean.is_finite() {

@@ -43,7 +43,8 @@ fn digests(folder: &Path) -> String {
             // The rest names files and versions.
             true => {
                 let whole: Value = serde_json::from_slice(&bytes).expect("JSON");
-                hasher.write(whole["systems"].to_string().as_bytes());
+                let parts = ["systems", "experiment", "defaults"].into_iter();
+                parts.for_each(|key| hasher.write(whole[key].to_string().as_bytes()));
             }
             false => hasher.write(&bytes),
         }
