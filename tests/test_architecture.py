@@ -192,9 +192,7 @@ EXCUSED = {
     "a list of fields, one after another": "result.rs:summarise",
     "a macro's text": "lib.rs:parts_of lib.rs:tables_of",
     "the loop of a run, in registers": "simulate.rs:closed_loop simulate.rs:arrive_in_parts",
-    "what a command says of its options, one after another": (
-        "calibrate.py:command cap_sim.py:command run.py:command"
-    ),
+    "what a command says of its options, one after another": ("calibrate.py:command cap_sim.py:command run.py:command"),
     "a figure or a file, line by line": (
         "depopulation.py:ways shingled.py:main series.py:_strips drive_file.py:geometry_table"
     ),
