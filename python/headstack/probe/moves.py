@@ -61,8 +61,8 @@ _SHIFTED = 300
 _MOST_ASTRAY = 0.1
 
 #: A read that ends so much before a pass, s and in means of the lateness, or after it, turns,
-#: is no read of that sector.
-_EARLY_S, _EARLY_LATE, _LATE_TURNS = 1e-4, 4, 0.25
+#: is no read of that sector. The angle of a place is from few reads, and as late as these.
+_EARLY_S, _EARLY_LATE, _LATE_TURNS = 1e-4, 6, 0.25
 
 
 @dataclass
