@@ -133,7 +133,11 @@ impl Layer for Throttle {
     }
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
-        self.held.push_back(Held { given: flow.open_for(request), arrival: flow.now(), blocks: flow[request].request.blocks });
+        self.held.push_back(Held {
+            given: flow.open_for(request),
+            arrival: flow.now(),
+            blocks: flow[request].request.blocks,
+        });
         self.release(flow);
     }
 
