@@ -366,7 +366,7 @@ def test_open_files_are_experiments(tmp_path, experiment, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(traced))
     assert ran(sys.stdin)[0].n_requests == 1
     for wrong, message in [
-        (io.StringIO("[workload"), r"^experiment:1:10: got unclosed table, need"),
+        (io.StringIO("[workload"), r"^experiment:1:10: got \[workload, need TOML: .*; unclosed table"),
         (io.BytesIO(b"a = '\xff'"), "^experiment: got bytes that are not UTF-8"),
     ]:
         with pytest.raises(headstack.ConfigError, match=message):

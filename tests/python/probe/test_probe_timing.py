@@ -224,7 +224,8 @@ def test_policies_are_told_by_each_read_not_by_all_together() -> None:
     def read(step: str, lbas: list[int], blocks: list[int], **options: Any) -> Any:
         way = "wait_s" if "wait_s" in options else "at_s"
         times[way] = rng.exponential(5e-3, len(lbas))
-        return np.zeros(len(lbas)), times[way] * 1e9, np.zeros(len(lbas))
+        issued = np.array(options.get("at_s", np.zeros(len(lbas))))
+        return issued * 1e9, (issued + times[way]) * 1e9, np.zeros(len(lbas))
 
     def simulate(values: dict[str, bool], trace: Any, way: str) -> Any:
         order = rng.permutation(len(times[way])) if values["read_on_arrival"] else slice(None)
