@@ -29,8 +29,8 @@ _CAPTIONS = {
     "exceeds, 99.9 % one in a thousand. A line ends at the longest time.",
     "components": "Mean response time per request and where it was spent. The parts add up to the "
     "mean; time that overlaps is charged to what was waited for. A bar that would be more than ten "
-    "times as long as the next is cut. *Place*, *elevator* and *array* are waits above the drives, "
-    "*queue* the wait in them.",
+    "times as long as the next is cut. 'Place', 'elevator' and 'array' are waits above the drives, "
+    "'queue' the wait in them.",
     "operations": "Circle: half of the requests take no longer. Dot, and the number: 99 % of them. Stroke: 99.9 %.",
     "power": "Energy of all drives of a system divided by the simulated time, by what the drives "
     "were doing. The parts add up to the mean power.",

@@ -31,14 +31,10 @@ for i in 0 1 2 3; do load $i & done
 supervise() {
     while [ -e /run/on ]; do
         headstack-capd run /etc/capd.toml >> log 2>&1
-        alone; headstack-capd restore /etc/capd.toml >> log 2>&1; others
+        headstack-capd restore /etc/capd.toml >> log 2>&1
         sleep 0.5
     done
 }
-# Nobody else writes settings while they are restored: of drives that have theirs again, somebody's
-# would be those of before.
-alone() { until mkdir /run/alone 2>/dev/null; do sleep 0.05; done; }
-others() { rmdir /run/alone; }
 begin() { : > /run/on; supervise & S=$!; }
 end() {
     rm -f /run/on
@@ -87,14 +83,13 @@ end_unplug() {
     done
     usual /sys/block/${d##*/}; ln -s ../../${d##*/} /dev/disk/by-id/drive-$1
 }
-# Before the daemon has saved a drive's settings, what another one writes would be those of before:
-# also where a daemon that starts restores what could not be restored.
-writer() {
-    alone; f=$(folder $1)/queue/nr_requests
-    if is_saved $1; then echo 77 > $f; is_saved $1 || echo 128 > $f; fi
-    others
+# Others write only while the daemon is at work, or killed: of a drive that has its settings again, what
+# they write would be those of before.
+in_force() {
+    is_saved $1 && grep -E 'started config|are restored' log | tail -1 | grep -q started
 }
-elevator() { alone; is_saved $1 && echo none > $(folder $1)/queue/scheduler; others; }
+writer() { if in_force $1; then echo 77 > $(folder $1)/queue/nr_requests; fi; }
+elevator() { if in_force $1; then echo none > $(folder $1)/queue/scheduler; fi; }
 end_elevator() { f=$(folder $1); is_none $f && echo mq-deadline > $f/queue/scheduler; }
 is_none() { grep -q '\\[none\\]' $1/queue/scheduler; }
 places() { readlink -f $(folder $1)/queue/nr_requests; }
