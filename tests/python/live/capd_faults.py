@@ -112,7 +112,8 @@ full; mark; begin
 expect could not be saved
 for i in 0 1 2 3; do must "$(settings $i)" "{BEFORE}" "written without being saved, drive $i"; done
 end_full; mark; expect in force again
-sleep 2; is_saved 0 || {{ echo "drive 0 is not saved"; exit 1; }}
+n=0; while [ "$(settings 0)" = "{BEFORE}" ] && [ $n -lt 100 ]; do n=$((n + 1)); sleep 0.2; done
+is_saved 0 || {{ echo "drive 0 is not saved"; exit 1; }}
 [ "$(settings 0)" != "{BEFORE}" ] || {{ echo "drive 0 was not set"; exit 1; }}
 
 mark; meter 0; expect 'g0.*state="meter-lost"'
