@@ -81,7 +81,7 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
     let kinds = system.designs(base, seed, inputs)?;
     let build = || Tree::new(DriveKind::all(&kinds)?, &layers, &inputs.layers, &inputs.elevators);
     let tree = build()?;
-    let made = kinds.iter().flat_map(|k| k.options.iter().map(|options| (k.design.clone(), *options)));
+    let made = DriveKind::each(&kinds).map(|(kind, options)| (kind.design.clone(), *options));
     let made: Vec<Made> = made.collect();
     let unplaced = |mut e: SpecError| {
         e.key = e.key.trim_start_matches('.').into();

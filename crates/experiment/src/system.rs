@@ -45,9 +45,14 @@ impl DriveKind {
         self.design.drive(options).map_err(|e| e.within(&self.place))
     }
 
+    /// Each drive of these kinds: what it is, and its options.
+    pub fn each(kinds: &[DriveKind]) -> impl Iterator<Item = (&DriveKind, &DriveOptions)> {
+        kinds.iter().flat_map(|kind| kind.options.iter().map(move |options| (kind, options)))
+    }
+
     /// Makes all drives of these kinds.
     pub fn all(kinds: &[DriveKind]) -> Result<Vec<Drive>, SpecError> {
-        kinds.iter().flat_map(|kind| kind.options.iter().map(|options| kind.drive(options))).collect()
+        DriveKind::each(kinds).map(|(kind, options)| kind.drive(options)).collect()
     }
 }
 
@@ -80,8 +85,7 @@ impl Members {
         inputs: &Inputs,
     ) -> Result<(), SpecError> {
         if changes.is_empty() || system.layers()?.is_empty() {
-            let all = kinds.iter().flat_map(|kind| kind.options.iter().map(move |options| (kind, options)));
-            let all: Vec<(&DriveKind, &DriveOptions)> = all.collect();
+            let all: Vec<(&DriveKind, &DriveOptions)> = DriveKind::each(kinds).collect();
             return change::dry_run(changes, all.len() as u32, |i| all[i as usize].0.drive(all[i as usize].1));
         }
         change::dry_run_layers(changes, &mut system.tree(DriveKind::all(kinds)?, inputs)?)

@@ -230,9 +230,7 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
     clock = _Clock(session, budget_s, told)
     clock.begin("turn", "")
     period = periods.find(session)
-    if session.sector_blocks == 1 and session.described["block_bytes"] == 512:
-        period = _with_sectors(session, period)
-    elif sectors.of_server(period):
+    if sectors.measure(period):
         period = periods.find(session)
     alone.check(session, period)
     clock.begin("zones", f"{60 / period.turn_s:.2f} rpm")
@@ -275,16 +273,6 @@ def run(session: Session, budget_s: float, steps: tuple[str, ...], told: Told | 
             "and angles of their own"
         )
     return probed
-
-
-def _with_sectors(session: Session, period: periods.Period) -> periods.Period:
-    """Measure the physical sectors of a target that says they are 512 bytes."""
-    if session.described["fua"]:
-        session.described["sector_size_from"] = "measured"
-        if (blocks := sectors.of(period)) > 1:
-            session.described["physical_bytes"] = 512 * blocks
-            return periods.find(session)  # of addresses of whole sectors
-    return period
 
 
 def _in_time(steps: tuple[str, ...], left_s: float, meter_s: float | None) -> tuple[tuple[str, ...], list[str]]:

@@ -32,7 +32,22 @@ _CLEARLY = 12.0
 _OF_ONE = 5.0
 
 
-def of(period: Period) -> int:
+def measure(period: Period) -> bool:
+    """Measure the sectors of a target that may not say them; return whether they are others.
+
+    Reads are of whole sectors then, and end elsewhere.
+    """
+    described, block = period.session.described, period.session.sector_blocks
+    if block == 1 and described["block_bytes"] == 512 and described["fua"]:
+        described["sector_size_from"] = "measured"
+        blocks = _of_disk(period)
+        if blocks > 1:
+            described["physical_bytes"] = 512 * blocks
+        return blocks > 1
+    return block > 1 and described["kind"] == "nbd" and _of_server(period)
+
+
+def _of_disk(period: Period) -> int:
     """Return the logical blocks of a physical sector: 1 or 8."""
     session = period.session
     rng = session.rng("sectors")
@@ -54,16 +69,14 @@ def of(period: Period) -> int:
     return BLOCKS if better > _CLEARLY else 1
 
 
-def of_server(period: Period) -> bool:
+def _of_server(period: Period) -> bool:
     """Take blocks for sectors behind NBD if the first and the last block of a page end apart.
 
-    What is declared there is what the server prefers, and no sector of a disk. Returns whether it
-    was changed: reads then end elsewhere.
+    What is declared there is what the server prefers, and no sector of a disk. Returns whether they
+    are taken.
     """
     session = period.session
     block = session.sector_blocks
-    if session.described["kind"] != "nbd" or block == 1:
-        return False
     pages = session.rng("sector").integers(0, session.sectors - 2, PAGES) * block
     # Backwards, because what is read ahead lies behind.
     lbas = pages[:, None] + np.array([block, block - 1, 0])

@@ -608,8 +608,9 @@ impl ServiceUnit {
 
     /// A flush is a barrier: commands in service complete first.
     fn flush(&mut self, index: usize, start: u64) -> Step {
-        self.free = self.services().max().unwrap_or(0);
-        if self.free > start {
+        let all = self.services().max().unwrap_or(0);
+        if all > start {
+            self.free = all;
             return Step::Again;
         }
         let item = self.queue.items()[index];
