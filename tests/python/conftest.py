@@ -65,6 +65,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that begins too late or whose needs are not met, before any fixture is made."""
     if time.monotonic() - _began_s > BEGIN_WITHIN_S:
         pytest.skip("not in this part of the long tests")
+    if item.get_closest_marker("linux") and sys.platform != "linux":
+        pytest.skip("real time needs Linux")
     for mark in item.iter_markers("needs"):
         for reason in map(needs.absent, mark.args):
             if reason is not None:

@@ -8,7 +8,6 @@ import functools
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,7 +105,6 @@ MORE: dict[str, Callable[[], str | None]] = {
     "guest": _bench("guest", "need"),
     "guest:backports": _bench("guest", "need", kernel="backports"),
     "guest:initiator": _bench("guest", "need_own_initiator"),
-    "linux": lambda: None if sys.platform == "linux" else "real time needs Linux",
     "headstack-capd": _bench("capd", "program"),
     "headstack-target": lambda: _built("headstack-target"),
     "examples/reads": lambda: _built("examples/reads"),

@@ -23,7 +23,7 @@ import needs
 import pytest
 from conftest import ROOT
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 NAMES = ("emulation", "capd", "database-on-a-drive")
 BLOCK = re.compile(r"^```(\w+)(?: (\w+)=(\S+))?\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)

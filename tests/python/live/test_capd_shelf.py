@@ -7,7 +7,7 @@ import capd_shelf
 import pytest
 from capd_shelf import Step
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("fio:nbd", "fuse", "headstack-capd", "linux")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("fio:nbd", "fuse", "headstack-capd"), pytest.mark.linux]
 
 #: Of the caps of Figure 10 of PCAP the 2nd, 4th, 6th and last, before a supply of 83 %.
 CAPS = tuple(0.83 * cap for cap in (190, 170, 150, 205))

@@ -14,7 +14,7 @@ from conftest import HEADSTACK, ROOT, THOROUGH, command
 
 import headstack
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 READ, WRITE, FLUSH = 0, 1, 3
 

@@ -15,7 +15,7 @@ from test_emulate import Client, path_of, started
 
 import headstack
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 PAGE = (ROOT / "docs/guide/emulation.md").read_text("utf-8")
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}

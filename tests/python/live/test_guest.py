@@ -12,7 +12,7 @@ from block_layer import Case, Request
 
 import headstack
 
-pytestmark = [pytest.mark.needs("guest", "linux")]
+pytestmark = [pytest.mark.needs("guest"), pytest.mark.linux]
 
 
 def most_at_once(requests: Sequence[Request]) -> int:

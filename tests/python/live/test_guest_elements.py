@@ -7,7 +7,7 @@ from test_guest_scsi import boot
 
 import headstack
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi"), pytest.mark.linux]
 
 #: The drive file of `conner-cp3100`: 8 surfaces of 776 tracks of 33 sectors of 512 bytes.
 SURFACE = 776 * 33

@@ -10,7 +10,7 @@ from conftest import ROOT
 
 import headstack
 
-pytestmark = [pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
+pytestmark = [pytest.mark.needs("guest:backports", "qemu:iscsi"), pytest.mark.linux]
 
 LIMITS = """
 [duration_limits]

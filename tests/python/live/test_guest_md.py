@@ -7,7 +7,7 @@ import md
 import md_in_order
 import pytest
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "mdadm", "linux")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "mdadm"), pytest.mark.linux]
 
 
 @pytest.mark.parametrize("level", md.SIZES)

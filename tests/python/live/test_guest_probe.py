@@ -1,7 +1,6 @@
 """A probe's reads of a real kernel's SCSI disk: by its block layer, and by its generic driver."""
 
 import re
-import sys
 
 import pytest
 from needs import BUILT
@@ -10,7 +9,7 @@ from test_guest_scsi import boot
 import headstack
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux"),
+    pytest.mark.linux,
     pytest.mark.thorough,
     pytest.mark.needs("guest:backports", "qemu:iscsi", "examples/reads"),
 ]

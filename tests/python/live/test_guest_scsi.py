@@ -18,7 +18,7 @@ from test_iscsi import zoned
 
 import headstack
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "linux")]
+pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi"), pytest.mark.linux]
 
 
 def boot(

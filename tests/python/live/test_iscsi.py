@@ -18,7 +18,7 @@ from conftest import ROOT, ran
 import headstack
 from headstack.errors import ConfigError
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 MIB = 1 << 20
 SMALL = "ibm-18es"

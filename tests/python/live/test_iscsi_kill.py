@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, THOROUGH
 from iscsi_peers import Initiator
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 BLOCK = 4096
 BLOCKS = 4096

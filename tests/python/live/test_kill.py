@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from conftest import ROOT, THOROUGH
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 BLOCK = 4096
 #: Of the header with which fio verifies a block: magic, kind, length, seed, offset.

@@ -20,7 +20,7 @@ from conftest import ROOT, THOROUGH, ran
 
 import headstack
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 MIB = 1 << 20
 #: Bytes that are copied to a drive and back.

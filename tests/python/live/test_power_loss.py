@@ -13,7 +13,7 @@ import headstack
 from headstack.emulation import Emulation
 from headstack.errors import ConfigError, HeadstackError
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = pytest.mark.linux
 
 READ, WRITE, FLUSH = 0, 1, 3
 BLOCK = 4096

@@ -5,7 +5,6 @@ import random
 import re
 import socket
 import subprocess
-import sys
 import time
 from bisect import bisect_right
 from collections.abc import Container
@@ -180,7 +179,7 @@ def _listens(at: Path) -> bool:
         return client.connect_ex(str(at)) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+@pytest.mark.linux
 @pytest.mark.needs("nbdkit")
 @pytest.mark.parametrize(
     ("options", "reason"),

@@ -3,7 +3,6 @@
 import itertools
 import os
 import signal
-import sys
 import threading
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from headstack import _core
 from headstack.errors import ConfigError, HeadstackError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="real time needs Linux")
+pytestmark = pytest.mark.linux
 
 KEYS = {
     *("kind", "blocks", "block_bytes", "physical_bytes", "model", "firmware", "serial_sha256"),
