@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headstack import population
-from headstack.sweeps import running, store, worker
-from headstack.sweeps.plan import Sweep
-from headstack.sweeps.processes import Processes
+from headstack.drives import population
+from headstack.runs.sweeps import running, store, worker
+from headstack.runs.sweeps.plan import Sweep
+from headstack.runs.sweeps.processes import Processes
 
 #: The population that drives are drawn from, and its seed.
 PRESET, SEED = "helium-20tb", 7
@@ -82,7 +82,7 @@ def run(whole: Sweep, records: Any, jobs: int, dask: str | None = None) -> tuple
     def pool() -> Any:
         if dask is None:
             return Processes(jobs, worker.prepare, (whole.base,))
-        from headstack.sweeps import cluster
+        from headstack.runs.sweeps import cluster
 
         return cluster.connect(dask, whole.base, [])
 
@@ -142,7 +142,7 @@ def grow(folder: Path, jobs: int) -> list[dict[str, Any]]:
     """Measure how the cost grows, and draw it."""
     import altair as alt
 
-    from headstack import plots
+    from headstack.show import plots
 
     rows: list[dict[str, Any]] = []
     cases = [("drives", d, 1.0, jobs) for d in (25, 50, 100, 200)]

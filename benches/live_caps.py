@@ -34,7 +34,7 @@ import pandas as pd
 from capd import Group
 
 import headstack
-from headstack import plots
+from headstack.show import plots
 
 #: Seconds: fio starts its threads; one command in each drive; the daemon runs, without a cap.
 BEGIN, ALONE, FREE = 8.0, 6.0, 16.0

@@ -29,7 +29,7 @@ import guest
 import pandas as pd
 
 import headstack
-from headstack import plots
+from headstack.show import plots
 
 DRIVE = "ultrastar-7k4000-pcap"
 PLACES = (4, 8, 16, 32, 64, 128)

@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 import probe_oracle as oracle
 
-from headstack import plots
-from headstack.picture import Axis, Layer, Picture
-from headstack.plots import tidy
-from headstack.studies import evaluate
+from headstack.papers import evaluate
+from headstack.show import plots
+from headstack.show.picture import Axis, Layer, Picture
+from headstack.show.plots import tidy
 
 #: The drive, budgets in minutes, and probes of each.
 SEED, NUMBER, BUDGETS, PROBES = 6, 0, (0.5, 1, 2, 5, 10, 20, 60), 2

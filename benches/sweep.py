@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import headstack
-from headstack.sweeps import worker
+from headstack.runs.sweeps import worker
 
 EXPERIMENT = """
 [workload]

@@ -15,7 +15,7 @@ from typing import Any
 import altair as alt
 
 import headstack
-from headstack import plots
+from headstack.show import plots
 from headstack.cli import _terminal
 
 TRACE = Path(__file__).parent / "traces" / "pgbench.csv.zst"

@@ -26,12 +26,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from headstack import depopulation, drives, plots
+from headstack.drives import depopulation
+from headstack import drives
+from headstack.show import plots
 from headstack.cli import _terminal
-from headstack.depopulation import Depopulation
-from headstack.picture import Axis, Layer, Picture
-from headstack.plots import tidy
-from headstack.studies import evaluate
+from headstack.drives.depopulation import Depopulation
+from headstack.show.picture import Axis, Layer, Picture
+from headstack.show.plots import tidy
+from headstack.papers import evaluate
 
 #: Failures per drive and year: Backblaze, all drives of 2024.
 AFR = 0.0157

@@ -17,11 +17,12 @@ from typing import Any
 import pandas as pd
 
 import headstack
-from headstack import drives, plots
+from headstack import drives
+from headstack.show import plots
 from headstack.cli import _terminal
-from headstack.picture import Axis, Layer, Picture
-from headstack.plots import tidy
-from headstack.studies import evaluate
+from headstack.show.picture import Axis, Layer, Picture
+from headstack.show.plots import tidy
+from headstack.papers import evaluate
 
 #: Terabytes, platters and outer MB/s, chosen near drives of each size; seeks as those of the 22 TB
 #: drive that was measured.

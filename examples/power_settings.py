@@ -16,11 +16,13 @@ from typing import Any
 import pandas as pd
 
 import headstack
-from headstack import active_level, drives, plots
+from headstack.drives import active_level
+from headstack import drives
+from headstack.show import plots
 from headstack.cli import _terminal
-from headstack.picture import Axis, Layer, Picture
-from headstack.plots import tidy
-from headstack.studies import evaluate
+from headstack.show.picture import Axis, Layer, Picture
+from headstack.show.plots import tidy
+from headstack.papers import evaluate
 
 DEPTHS = (32, 16, 8, 4, 2, 1)
 

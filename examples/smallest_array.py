@@ -25,7 +25,8 @@ from typing import Any
 import altair as alt
 
 import headstack
-from headstack import drives, plots
+from headstack import drives
+from headstack.show import plots
 from headstack.cli import _terminal
 
 TRACE = Path(__file__).parent / "traces" / "pgbench.csv.zst"

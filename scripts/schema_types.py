@@ -1,6 +1,6 @@
 """Writes the Python types of experiments and drives, `headstack.schema`, from their JSON Schema.
 
-python scripts/schema_types.py   writes schema/, counters.py and servers.py of python/headstack
+python scripts/schema_types.py   writes schema/, results/counters.py and live/servers.py of python/headstack
 """
 
 import json
@@ -16,8 +16,8 @@ from typing import Any
 from headstack import _bridge
 
 TARGET = Path(__file__).resolve().parents[1] / "python" / "headstack" / "schema"
-COUNTERS = TARGET.parent / "counters.py"
-SERVERS = TARGET.parent / "servers.py"
+COUNTERS = TARGET.parent / "results" / "counters.py"
+SERVERS = TARGET.parent / "live" / "servers.py"
 
 Schema = dict[str, Any]
 
@@ -482,7 +482,7 @@ def files() -> dict[str, str]:
 
 
 def counters() -> str:
-    """Return `headstack.counters`: what is counted, as attributes of results."""
+    """Return `headstack.results.counters`: what is counted, as attributes of results."""
     tables = []
     for name, about in [
         ("Counters", "What drives count, the warm-up included."),
@@ -506,7 +506,7 @@ def quoted(text: str) -> str:
 
 
 def servers() -> str:
-    """Return `headstack.servers`: the options of servers."""
+    """Return `headstack.live.servers`: the options of servers."""
     text = """from collections.abc import Sequence
 from os import PathLike
 from typing import Annotated, TypedDict

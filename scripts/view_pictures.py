@@ -13,7 +13,7 @@ from pathlib import Path
 import browser
 from PIL import Image
 
-from headstack import view
+from headstack.show import view
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "side-by-side.toml"
 #: Frames per second, and simulated milliseconds per second.

@@ -12,7 +12,7 @@ import sys
 from fractions import Fraction
 
 from headstack._toml import inline
-from headstack.datasheet import zones
+from headstack.drives.datasheet import zones
 
 if __name__ == "__main__":
     if len(sys.argv) != 8:

@@ -64,7 +64,7 @@ def test_the_reference_has_every_crate_module_and_command(tmp_path: Path) -> Non
     names = ["_core" if name == "py" else f"headstack_{name}".replace("-", "_") for name in crates]
     assert linked == set(names)
     modules = {p.stem for p in (tmp_path / "python").glob("*.rst")}
-    assert {"headstack", "headstack.api", "headstack.goal", "headstack.workload"} <= modules
+    assert {"headstack", "headstack.runs.api", "headstack.results.goal", "headstack.workloads.workload"} <= modules
     for name in modules:
         assert re.match(r"[A-Z].{10,}\.$", (sys.modules[name].__doc__ or "").partition("\n\n")[0], re.S)
     shown = (tmp_path / "commands.md").read_text()

@@ -14,9 +14,9 @@ from headstack.errors import ConfigError, DeviceError, HeadstackError, TraceErro
 
 if TYPE_CHECKING:
     from headstack.advice import Advice, advise
-    from headstack.api import Result, load, run
-    from headstack.emulation import emulate
-    from headstack.sweeps import Swept, sweep
+    from headstack.live.emulation import emulate
+    from headstack.runs.api import Result, load, run
+    from headstack.runs.sweeps import Swept, sweep
 
 __version__: str = _core.version()
 
@@ -36,60 +36,40 @@ __all__ = [
     "sweep",
 ]
 
-#: Modules for users of the package; `dir` lists them and the reference describes them.
-_MODULES = (
-    "active_level",
-    "advice",
-    "answer",
-    "api",
-    "calibration",
-    "capping",
-    "comparison",
-    "counters",
-    "datasheet",
-    "depopulation",
-    "drives",
-    "emulation",
-    "errors",
-    "firmware_order",
-    "formulas",
-    "frames",
-    "goal",
-    "plots",
-    "population",
-    "prices",
-    "probe",
-    "records",
-    "report",
-    "resolved",
-    "schema",
-    "start",
-    "streaming",
-    "sweeps",
-    "table",
-    "trace_figures",
-    "validation",
-    "view",
-    "workload",
-)
+#: Modules for users of the package, by the package where they stand: `headstack.goal` is `headstack.results.goal`.
+#: `dir` lists them and the reference describes them.
+_PACKAGES = {
+    "drives": (
+        "active_level calibration datasheet depopulation firmware_order formulas population streaming validation"
+    ),
+    "live": "emulation",
+    "results": "answer comparison counters frames goal prices records",
+    "runs": "api capping resolved sweeps",
+    "show": "plots report table view",
+    "workloads": "start trace_figures workload",
+}
+_MODULES = {
+    **{name: name for name in ("advice", "drives", "errors", "probe", "schema")},
+    **{name: f"{package}.{name}" for package, names in _PACKAGES.items() for name in names.split()},
+}
 
 #: The modules of the names in `__all__` that are imported at first use.
 _HOMES = {
     "Advice": "advice",
-    "Result": "api",
-    "Swept": "sweeps",
+    "Result": "runs.api",
+    "Swept": "runs.sweeps",
     "advise": "advice",
-    "emulate": "emulation",
-    "load": "api",
-    "run": "api",
-    "sweep": "sweeps",
+    "emulate": "live.emulation",
+    "load": "runs.api",
+    "run": "runs.api",
+    "sweep": "runs.sweeps",
 }
 
 
 def __getattr__(name: str) -> Any:
     # Modules are imported at first use, so that the command line starts in a fraction of the time.
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     module = _HOMES.get(name)
     if module is not None:
         found = getattr(importlib.import_module(f"{__name__}.{module}"), name)

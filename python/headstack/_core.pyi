@@ -74,7 +74,7 @@ def record_window(
     job: tuple[int, int],
     window_ns: tuple[int, int],
 ) -> str:
-    """JSON: what the drives of a system do in a window of a run; see `headstack.view`.
+    """JSON: what the drives of a system do in a window of a run; see `headstack.show.view`.
 
     `job` has the numbers of system and workload, `window_ns` begin and end. Experiment, drives,
     progress and places are as for `run`.
@@ -145,7 +145,7 @@ def sweep(
     noise_json: str,
     threads: int,
 ) -> bytes:
-    """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.streaming`.
+    """float64 (drives, trials, blocks): rate of each block in B/s; see `headstack.drives.streaming`.
 
     `densities` are float64 (drives, surfaces, 2), `factors` float64 (drives); both may be empty.
     The range ends before `last_byte`. `noise_json` is {"lost_turns_per_byte", "trial_factor",

@@ -202,7 +202,7 @@ def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     Pictures are tested in `test_report.py` and in the commands that run as a process.
     """
     png = b"\x89PNG\r\n\x1a\n"
-    monkeypatch.setattr("headstack.plots.look.drawn", lambda chart: (png, b"<svg></svg>"))
+    monkeypatch.setattr("headstack.show.plots.look.drawn", lambda chart: (png, b"<svg></svg>"))
 
 
 def system(name: str, scale: float) -> dict[str, object]:

@@ -18,7 +18,7 @@ from headstack.advice.question import Question
 from headstack.advice.search import Search
 
 if TYPE_CHECKING:
-    from headstack.prices import Prices
+    from headstack.results.prices import Prices
 
 #: Folder of the records of runs in an advice's folder.
 RUNS = "runs"
@@ -55,7 +55,7 @@ def advise(
 
     Args:
         trace: the trace.
-        goal: as in ``p99=30ms`` or ``p99<30ms, mean<8ms`` (`headstack.goal`).
+        goal: as in ``p99=30ms`` or ``p99<30ms, mean<8ms`` (`headstack.results.goal`).
         capacity: least usable capacity, as in ``200 TB``.
         power: most mean power of all drives, as in ``2 kW``.
         budget: most dollars for the drives.
@@ -69,7 +69,7 @@ def advise(
         caches: of ``write-through`` and ``write-back``.
         chunks: contiguous data per drive, as in ``256 KiB``; None: the default of ``run``.
         group: most drives of one RAID-5 group; more are several groups, striped.
-        prices: a table of prices of drives (see `headstack.prices`), else that of the environment.
+        prices: a table of prices of drives (see `headstack.results.prices`), else that of the environment.
         set: settings of the workload, by dotted key: ``{"workload.time_scale": 0.5}``.
         most: most drives.
         seeds: seeds of each system; where one does not decide, their mean does.
@@ -99,8 +99,8 @@ def carry_out(
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Advice:
     """Search the answer to a question; arguments as of `advise`."""
-    from headstack.sweeps import running, store, worker
-    from headstack.sweeps.processes import Processes
+    from headstack.runs.sweeps import running, store, worker
+    from headstack.runs.sweeps.processes import Processes
 
     base = asked.base
     count = running.default_jobs() if jobs is None else jobs

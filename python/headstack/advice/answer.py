@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from headstack import _toml, drives
-from headstack import goal as goals
 from headstack.advice import confidence
 from headstack.advice.question import Question
 from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess
 from headstack.advice.space import Design, Kind
-from headstack.sweeps import worker
+from headstack.results import goal as goals
+from headstack.runs.sweeps import worker
 
 #: Factor of the load in a counterfactual.
 MORE_LOAD = 1.2

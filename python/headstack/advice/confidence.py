@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headstack import paired
+from headstack.results import paired
 
 #: Least number of requests beyond the quantile in a batch, and most and least number of batches.
 LEAST_BEYOND, MOST_BATCHES, LEAST_BATCHES = 10, 20, 5
@@ -102,7 +102,7 @@ def measured(base: Mapping[str, Any], overrides: Mapping[str, Any], share: float
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from headstack.sweeps import worker
+    from headstack.runs.sweeps import worker
 
     with tempfile.TemporaryDirectory(prefix="headstack-") as folder:
         document = worker.document(base, overrides, Path(folder))

@@ -8,7 +8,7 @@ from headstack.advice.answer import Advice, row, said, why
 from headstack.advice.search import Found
 
 if TYPE_CHECKING:
-    from headstack.plots.look import Chart
+    from headstack.show.plots.look import Chart
 
 #: Files of an answer in its folder.
 ANSWER, SYSTEM, PAGE = "answer.json", "recommended.toml", "advice.html"
@@ -40,7 +40,7 @@ def _front(answer: Advice, name: str, bound: Any) -> "Chart":
     import altair as alt
     import pandas as pd
 
-    from headstack.plots import look
+    from headstack.show.plots import look
 
     rows = []
     for found in answer.found:
@@ -100,7 +100,7 @@ def _dollars(numbers: Mapping[str, Any]) -> str:
 def _counts(answer: Advice, name: str, bound: Any) -> "Chart | None":
     import altair as alt
 
-    from headstack import plots
+    from headstack.show import plots
 
     lines: dict[str, list[tuple[float, float]]] = {}
     for found in answer.found:
@@ -194,7 +194,7 @@ _CAPTIONS = {
 
 def html(answer: Advice, charts: "Mapping[str, Chart]", *, with_results: bool) -> str:
     """Return the page of an answer."""
-    from headstack import report
+    from headstack.show import report
 
     specs, shown = report.drawings(charts, _CAPTIONS)
     title = f"Advice: {answer.question.goal}"
@@ -225,7 +225,8 @@ def write(answer: Advice, folder: Path, *, figures_too: bool = True) -> list[Pat
     import json
 
     import headstack
-    from headstack import outputs, plots, report
+    from headstack.runs import outputs
+    from headstack.show import plots, report
 
     charts = figures(answer) if figures_too else {}
     own = (ANSWER, SYSTEM, PAGE)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headstack import _bridge, drives
-from headstack import goal as goals
-from headstack import prices as price_tables
 from headstack.advice import space
 from headstack.errors import ConfigError
 from headstack.plain import shown
+from headstack.results import goal as goals
+from headstack.results import prices as price_tables
 from headstack.suggest import need_one_of
 
 #: What the answer has least of, among those that meet the goal.

@@ -30,13 +30,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from headstack import goal as goals
-from headstack import paired
 from headstack.advice.question import Question
 from headstack.advice.space import Design, Kind, kinds
-from headstack.sweeps import worker
-from headstack.sweeps.running import Records
-from headstack.sweeps.store import Keys
+from headstack.results import goal as goals
+from headstack.results import paired
+from headstack.runs.sweeps import worker
+from headstack.runs.sweeps.running import Records
+from headstack.runs.sweeps.store import Keys
 
 #: Share of time in which arms are busy, by closed forms, at the number of drives tried first.
 TARGET = 0.5

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from headstack import _bridge, answer, drives, formulas, prices
+from headstack import _bridge, drives
+from headstack.drives import formulas
 from headstack.errors import ConfigError
+from headstack.results import answer, prices
 
 #: Organisations: how many failed drives they survive, least number of drives. As in md, RAID-10 has
 #: any number of drives from two on: two copies of each chunk lie on neighbours.
@@ -165,7 +167,7 @@ class Design:
     def utilisation(self, load: Load, count: int) -> float:
         """Return the estimated share of time in which arms work, requests served in order.
 
-        By `headstack.formulas.access_time_s`, with the operations that writes need. Buffers and
+        By `headstack.drives.formulas.access_time_s`, with the operations that writes need. Buffers and
         reordering make it less.
         """
         rates = self._facts["sustained_bytes_per_s"]

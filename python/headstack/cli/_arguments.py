@@ -1,7 +1,7 @@
 """Makes command-line parsers from functions: annotations of parameters declare the arguments.
 
 ``name: Annotated[Path, Argument("FILE", help="...")]`` is positional, ``Option`` has a name, and
-``**options: Unpack[...]`` has those of a dictionary's type, as `headstack.servers`. Errors in a
+``**options: Unpack[...]`` has those of a dictionary's type, as `headstack.live.servers`. Errors in a
 command line have the form of all other messages.
 """
 

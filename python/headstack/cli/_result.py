@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headstack.table import Column
+    from headstack.show.table import Column
 
 #: Most characters of a line of prose.
 _PROSE = 100
@@ -20,8 +20,9 @@ def print_result(document: Mapping[str, Any], form: str, wide: bool) -> None:
 
     On a terminal the answer is what fits one screen; `wide`, files and pipes have all numbers.
     """
-    from headstack import table, warned
     from headstack.cli import _terminal
+    from headstack.results import warned
+    from headstack.show import table
 
     text = form == _terminal.TEXT
     print_answer(document, form, wide)
@@ -44,8 +45,8 @@ def print_answer(document: Mapping[str, Any], form: str, wide: bool = False) -> 
 
     Where a terminal has no room for all columns, those that follow from others are left out.
     """
-    from headstack import answer
     from headstack.cli import _terminal
+    from headstack.results import answer
 
     prose(answer.sentence(document), form)
     if form == _terminal.CSV:
@@ -76,8 +77,8 @@ def prose(text: str, form: str, *, pipes: bool = True) -> None:
 
 def _print_numbers(document: Mapping[str, Any], form: str, wide: bool) -> None:
     """Print all systems, what all have seen of an interrupted run; operations, classes apart."""
-    from headstack import table
     from headstack.cli import _terminal
+    from headstack.show import table
 
     data = form == _terminal.CSV
     columns = (table.data_columns if data else table.columns)(document)
@@ -100,8 +101,8 @@ def _print(
     columns: "Sequence[Column]", rows: Sequence[Sequence[str]], document: Mapping[str, Any], form: str, wide: bool
 ) -> bool:
     """Print a table of results; return whether all columns had room."""
-    from headstack import table
     from headstack.cli import _terminal
+    from headstack.show import table
 
     short = None if wide else table.short(columns, document["systems"])
     headings = [(c.title, c.text) for c in columns]

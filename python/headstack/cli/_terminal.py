@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from headstack.api import Progress as Report
+    from headstack.runs.api import Progress as Report
 
 #: Called with the name of a stage, the part done and its total, if known.
 Stages = Callable[[str, int, int | None], None]

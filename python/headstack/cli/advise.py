@@ -93,8 +93,8 @@ def command(
         if value is None:
             raise ConfigError(f"headstack advise: {name}: got none, need it")
     if out is not None:
-        from headstack import drawing
         from headstack.paths import output_directory
+        from headstack.show import drawing
 
         drawing.check_memory()
         output_directory(out, "--out")

@@ -33,8 +33,9 @@ def command(
     import json
     import sys
 
-    from headstack import _bridge, calibration, drives
+    from headstack import _bridge, drives
     from headstack.cli import _terminal
+    from headstack.drives import calibration
     from headstack.errors import ConfigError
     from headstack.paths import output_directory
 

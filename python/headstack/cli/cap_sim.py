@@ -51,8 +51,9 @@ def command(
       headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
     """
-    from headstack import capping, warned
     from headstack.cli import INTERRUPTED, _options, _terminal
+    from headstack.results import warned
+    from headstack.runs import capping
 
     _terminal.check_form(form, as_json)
     given = str(experiment) == "-"
@@ -74,7 +75,7 @@ def command(
     rows = capping.compare(result.document)
     written = []
     if out is not None:
-        from headstack import drawing
+        from headstack.show import drawing
 
         drawing.check_memory()
         title = f"Power capping: {name if given else experiment.stem}"
@@ -107,8 +108,8 @@ def command(
 
 def _by_seed(experiment: Path, seeds: int, form: str, as_json: bool, options: Mapping[str, Any]) -> int | None:
     """Run once with each seed and print the comparison."""
-    from headstack import capping
     from headstack.cli import INTERRUPTED, _terminal
+    from headstack.runs import capping
 
     with _terminal.progress(experiment.name) as progress:
         rows = capping.over_seeds(experiment, range(1, seeds + 1), progress=progress, **options)

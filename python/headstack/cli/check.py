@@ -44,8 +44,8 @@ def command(
 
 def _goal(file: str) -> list[dict[str, str | None]]:
     """Return the error of an experiment's goal, which the core does not read, if it has one."""
-    from headstack import loads
     from headstack.errors import ConfigError
+    from headstack.runs import loads
 
     try:
         loads.check_goal(file, None, {}, needed=False)

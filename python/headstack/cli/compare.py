@@ -8,7 +8,7 @@ from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
 
 if TYPE_CHECKING:
-    from headstack.api import Result
+    from headstack.runs.api import Result
 
 
 def _result(path: Path) -> "Result":
@@ -29,7 +29,7 @@ def _name(path: Path) -> str:
 
 def _labels(paths: Sequence[Path]) -> list[str]:
     """Return the shortest ends of the paths that differ."""
-    from headstack.outputs import RESULTS_FILE
+    from headstack.runs.outputs import RESULTS_FILE
 
     paths = [Path(_name(p)) if str(p) == "-" else p for p in paths]
     shown = [p.parent if p.name == RESULTS_FILE and p.parent.name else p for p in paths]
@@ -63,8 +63,8 @@ def command(
       headstack compare before.toml after.toml --format markdown
       headstack compare out/a/result.json out/b out/c --json
     """
-    from headstack import comparison
     from headstack.cli import INTERRUPTED, _terminal
+    from headstack.results import comparison
 
     _terminal.check_form(form, as_json)
     loaded = [_result(path) for path in results]

@@ -37,9 +37,10 @@ def command(
     """
     import json
 
-    from headstack import _bridge, outputs
+    from headstack import _bridge
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
+    from headstack.runs import outputs
 
     if source.suffix == ".parv":
         asked: dict[str, Any] = {
@@ -88,9 +89,10 @@ def _experiment(
     """Write a DiskSim parameter file as an experiment in TOML."""
     import os
 
-    from headstack import _bridge, _toml, outputs
+    from headstack import _bridge, _toml
     from headstack.cli import _terminal
     from headstack.errors import ConfigError
+    from headstack.runs import outputs
 
     for option, value in asked.items():
         if value is not None:

@@ -92,7 +92,8 @@ DEFAULT = "default: the file does not say it"
 
 def _summary(info: Mapping[str, Any]) -> Iterator[str]:
     """Yield the derived values: capacity, rate, seek, power by state, cost."""
-    from headstack import drives, table
+    from headstack import drives
+    from headstack.show import table
 
     rates = info["sustained_bytes_per_s"]
     yield (
@@ -187,8 +188,9 @@ def new(
     """
     given = {key: value for key, value in locals().items() if value is not None}
     file, replace = given.pop("out", Path()), given.pop("force")
-    from headstack import datasheet, drives
+    from headstack import drives
     from headstack.cli import _terminal
+    from headstack.drives import datasheet
     from headstack.errors import ConfigError
 
     path = given.pop("sheet", None)
@@ -204,8 +206,8 @@ def new(
 
 def _save(file: Path, name: str, text: str, replace: bool) -> Path:
     """Write a drive file, whose name is the drive's; `file` may be a folder."""
-    from headstack import outputs
     from headstack.errors import ConfigError
+    from headstack.runs import outputs
 
     file = file / f"{name}.toml" if file.is_dir() else file
     if file.name != f"{name}.toml":
@@ -237,8 +239,9 @@ def depopulate(
       headstack drives depopulate helium-20tb --head 7
       headstack drives depopulate helium-20tb --head 7 --out .
     """
-    from headstack import depopulation, drives
+    from headstack import drives
     from headstack.cli import _terminal
+    from headstack.drives import depopulation
     from headstack.errors import ConfigError
 
     spec = drives.load(drive)
@@ -304,7 +307,7 @@ def command(
     info = drives.described(spec, file)
     written: list[Path] = []
     if plot is not None:
-        from headstack import plots
+        from headstack.show import plots
 
         # Figures of other drives in the same folder are kept.
         charts = {"seek-curve": plots.seek_curve(info), "zones": plots.zones(info)}

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from headstack.cli._arguments import Argument, Option
-from headstack.servers import ServerOptions
+from headstack.live.servers import ServerOptions
 
 if TYPE_CHECKING:
-    from headstack.emulation import Emulation
+    from headstack.live.emulation import Emulation
 
 
 def command(
@@ -44,7 +44,8 @@ def command(
     """
     import signal
 
-    from headstack import _bridge, emulation
+    from headstack import _bridge
+    from headstack.live import emulation
 
     if _bridge.known("become_server"):
         _bridge.call("become_server", exit_with_parent)

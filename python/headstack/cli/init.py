@@ -45,10 +45,11 @@ def command(
       headstack init examples/database.fio --goal p99=50ms
       headstack init --trace day1.csv --from msr --drive exos-x18 --drive exos-2x18-sata
     """
-    from headstack import goal as goals
-    from headstack import outputs, start
     from headstack.cli import _options, _terminal
     from headstack.errors import ConfigError
+    from headstack.results import goal as goals
+    from headstack.runs import outputs
+    from headstack.workloads import start
 
     job, trace = _kinds(load, trace, fio)
     text = None if goal is None else str(goals.parse(goal, "--goal"))

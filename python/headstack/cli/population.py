@@ -9,11 +9,11 @@ from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
 
 if TYPE_CHECKING:
-    from headstack.population import Population
+    from headstack.drives.population import Population
 
 
 def _names() -> list[str]:
-    from headstack import population
+    from headstack.drives import population
 
     return list(population.PRESETS)
 
@@ -49,8 +49,8 @@ def command(
       headstack population helium-20tb --n 1000 --seed 7 --out out/fleet --drives 10
       headstack population wd-re3-2009 --policy classic --set heads.head_sd=0.05
     """
-    from headstack import population
     from headstack.cli import _terminal
+    from headstack.drives import population
     from headstack.errors import ConfigError
 
     _terminal.check_form(form, as_json)
@@ -66,8 +66,8 @@ def command(
     said = population.summary(drawn)
     written: list[Path] = []
     if out is not None:
+        from headstack.drives.population import files as writer
         from headstack.paths import output_directory
-        from headstack.population import files as writer
 
         output_directory(out, "--out")
         written = writer.write(drawn, out, files)

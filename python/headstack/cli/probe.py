@@ -171,8 +171,8 @@ def _print(found: "Probed") -> None:
 
 def _maps(found: "Probed", folder: Path) -> list[Path]:
     """Write a map of ddrescue for each head."""
-    from headstack import outputs
     from headstack.probe import lines
+    from headstack.runs import outputs
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

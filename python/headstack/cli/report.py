@@ -19,13 +19,13 @@ def command(
       headstack report out/demo -o demo.html --title "Two drives or one"
     """
     import headstack
-    from headstack import drawing
     from headstack.cli import _terminal
+    from headstack.show import drawing
 
     result = headstack.load(results)
     # This check must come before libraries are loaded that may not fit into memory.
     drawing.check_memory()
-    from headstack import report
+    from headstack.show import report
 
     path = report.write(result.document, out, title=title, with_figures=figures)
     _terminal.say_written([path], as_json=False)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
-from headstack.studies import PAPERS
+from headstack.papers import PAPERS
 
 if TYPE_CHECKING:
-    from headstack.studies.claims import Paper
+    from headstack.papers.claims import Paper
 
 
 def command(
@@ -99,8 +99,8 @@ def _traces(given: Sequence[str]) -> dict[str, Path]:
 
 def _say_what_is_not_run(paper: "Paper", traces: Mapping[str, Path], ids: Sequence[str], stand_ins: bool) -> None:
     """Print, before anything is simulated, which claims cannot be judged without traces."""
-    from headstack.studies.study import without_traces
-    from headstack.studies.traces import find, looked
+    from headstack.papers.study import without_traces
+    from headstack.papers.traces import find, looked
 
     found = find(paper.workloads, traces)
     none = f"{paper.name}: no trace was found ({', '.join(paper.workloads)}); {looked()}"
@@ -117,14 +117,14 @@ def _say_what_is_not_run(paper: "Paper", traces: Mapping[str, Path], ids: Sequen
 
 def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -> None:
     """Judge all papers, print one table of their claims."""
-    from headstack import studies
+    from headstack import papers
     from headstack.cli import _terminal
-    from headstack.studies import page
-    from headstack.studies.study import reproduce
+    from headstack.papers import page
+    from headstack.papers.study import reproduce
 
     documents, written = [], []
     for name in PAPERS:
-        asked = studies.load(name)
+        asked = papers.load(name)
         _say_what_is_not_run(asked, {}, (), stand_ins)
         with _terminal.stages(f"reproduce {name}") as report:
             document, study = reproduce(asked, out, quick=quick, report=report, stand_ins=stand_ins)
@@ -140,13 +140,13 @@ def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -
 
 def _one(paper: str, out: Path, form: str, as_json: bool, *, ids: Sequence[str], seeds: int, **given: Any) -> None:
     """Judge the claims of one paper, print their table."""
-    from headstack import studies
+    from headstack import papers
     from headstack.cli import _terminal
 
-    asked = studies.load(paper)
+    asked = papers.load(paper)
     # The figures' library takes a second to import, which wrong arguments need not wait for.
-    from headstack.studies import page
-    from headstack.studies.study import reproduce
+    from headstack.papers import page
+    from headstack.papers.study import reproduce
 
     if ids or not seeds:
         _say_what_is_not_run(asked, given["traces"], ids, given["stand_ins"])

@@ -21,7 +21,7 @@ from headstack.cli._options import (
 from headstack.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headstack.api import Result
+    from headstack.runs.api import Result
 
 
 def command(
@@ -104,9 +104,9 @@ def command(
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
     """
     import headstack
-    from headstack import answer
-    from headstack import goal as goals
     from headstack.cli import FAILED, INTERRUPTED, _options, _result, _terminal
+    from headstack.results import answer
+    from headstack.results import goal as goals
 
     _terminal.check_form(form, as_json)
     if scan:
@@ -160,15 +160,15 @@ def command(
 
 def _report(result: "Result", out: Path, name: str, title: str, figures: bool) -> Path:
     """Write the report of a run; return its path."""
-    from headstack import drawing
     from headstack.cli import _terminal
+    from headstack.show import drawing
 
     if result.partial:
         text = f"{name}: got an interrupt; the report is made of what was done until then"
         _terminal.say(f"{text}, a second Ctrl-C ends it", as_json=True)
     # This check must come before libraries are loaded that may not fit into memory.
     drawing.check_memory()
-    from headstack import report
+    from headstack.show import report
 
     return report.write(result.document, out / "report.html", title=title, with_figures=figures)
 

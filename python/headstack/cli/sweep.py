@@ -8,7 +8,7 @@ from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Figures, Form, Jobs, Json, Measure, Seeds, Settings, Wide
 
 if TYPE_CHECKING:
-    from headstack.sweeps import Swept
+    from headstack.runs.sweeps import Swept
 
 #: Most rows that are printed as text; all are in the results.
 MOST_ROWS = 100
@@ -45,7 +45,7 @@ def command(
       headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
     """
     from headstack.cli import _options, _terminal
-    from headstack.sweeps import plan
+    from headstack.runs.sweeps import plan
 
     _terminal.check_form(form, as_json)
     given = plan.read(sweep)
@@ -72,12 +72,12 @@ def scan(
 ) -> int | None:
     """Carry out ``headstack run --scan``: a sweep over an experiment; `shown` as `carry_out`."""
     from headstack.cli import _terminal
-    from headstack.sweeps import plan
+    from headstack.runs.sweeps import plan
 
     given = str(experiment) == "-"
     base: dict[str, Any] = {"file": str(experiment), "sources_anywhere": sources_anywhere}
     if given:
-        from headstack import api
+        from headstack.runs import api
 
         name, text = api._text(_terminal.standard_input())
         base |= {"file": name, "text": text}
@@ -95,7 +95,7 @@ def scanned(text: str) -> Any:
     """
     from headstack.cli import _options
     from headstack.errors import ConfigError
-    from headstack.sweeps.axes import read_axis
+    from headstack.runs.sweeps.axes import read_axis
 
     key, equals, given = (part.strip() for part in text.partition("="))
     if not key or not equals or not given:
@@ -142,12 +142,12 @@ def carry_out(
     wide: bool,
 ) -> int | None:
     """Carry out a sweep, print its table and what was written."""
-    from headstack import sweeps
     from headstack.cli import INTERRUPTED, _terminal
-    from headstack.sweeps import store
+    from headstack.runs import sweeps
+    from headstack.runs.sweeps import store
 
     if out is not None and figures:
-        from headstack import drawing
+        from headstack.show import drawing
 
         drawing.check_memory()
     done: list[int] = [0]
@@ -194,8 +194,8 @@ def document(found: "Swept") -> dict[str, Any]:
 def _print(found: "Swept", form: str, wide: bool) -> None:
     """Print means over seeds with their intervals, one line for each point, system and workload."""
     from headstack.cli import _terminal
-    from headstack.sweeps import figures
-    from headstack.sweeps.running import shown_value
+    from headstack.runs.sweeps import figures
+    from headstack.runs.sweeps.running import shown_value
 
     chosen = figures.column(found.sweep.measure, found.rows)
     usual = ("response_time_mean_s", "response_time_p99_s", "throughput_iops", "power_mean_w")
@@ -232,7 +232,7 @@ def _print(found: "Swept", form: str, wide: bool) -> None:
 
 def _cell(row: Mapping[str, Any], measure: str) -> str:
     from headstack.cli import _terminal
-    from headstack.sweeps import figures
+    from headstack.runs.sweeps import figures
 
     _, _, factor = figures.unit(measure)
     middle, half = row[measure], row[f"{measure}_half"]

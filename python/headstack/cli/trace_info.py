@@ -115,7 +115,8 @@ def command(
     info = _bridge.call("trace_info", str(trace), trace_format, on_error, order, parameters)
     written: list[Path] = []
     if plot is not None:
-        from headstack import plots, trace_figures
+        from headstack.show import plots
+        from headstack.workloads import trace_figures
 
         # Figures of other traces in the same folder are kept.
         name = trace.name.partition(".")[0].strip("-") or "trace"
@@ -129,8 +130,8 @@ def command(
 
 
 def _print(info: Mapping[str, Any], form: str) -> None:
-    from headstack import warned
     from headstack.cli import _terminal
+    from headstack.results import warned
 
     for line in warned.lines(warned.groups(warned.of(info), several=False)):
         _terminal.say(line, form)

@@ -50,8 +50,8 @@ def command(
       headstack validate ~/disksim-4.0/valid --no-classes --out out/valid
       headstack validate ~/disksim-4.0/valid --compat disksim-4.0 --json
     """
-    from headstack import validation
     from headstack.cli import _terminal
+    from headstack.drives import validation
     from headstack.errors import ConfigError
     from headstack.suggest import need_one_of
 
@@ -62,7 +62,7 @@ def command(
     drives, errors = document["drives"], document["errors"]
     written: list[Path] = []
     if out is not None:
-        from headstack import plots
+        from headstack.show import plots
 
         for drive in drives:
             times = validation.response_times(

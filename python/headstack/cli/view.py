@@ -46,8 +46,8 @@ def command(
       headstack view examples/side-by-side.toml --at 2s
       headstack view out/demo --at 12.3s --for 100ms --system 0 --system 3 -o demo-view.html
     """
-    from headstack import view
     from headstack.cli import _terminal
+    from headstack.show import view
 
     with _terminal.progress(run.name) as progress:
         records = view.record(

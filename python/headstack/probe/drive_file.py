@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headstack import _bridge, _toml, outputs
+from headstack import _bridge, _toml
+from headstack.runs import outputs
 
 from .actuators import Actuators
 from .buffer import Buffer

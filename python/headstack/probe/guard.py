@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headstack import outputs
 from headstack.errors import ConfigError, HeadstackError
+from headstack.runs import outputs
 
 from . import settings
 

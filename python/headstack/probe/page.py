@@ -10,7 +10,7 @@ from headstack.errors import ConfigError
 from . import lines
 
 if TYPE_CHECKING:
-    from headstack.plots.look import Chart
+    from headstack.show.plots.look import Chart
 
     from .plan import Probed
 
@@ -67,7 +67,7 @@ def _dots(points: list[tuple[float, float]], axes: tuple[Any, Any], title: str) 
     import altair as alt
     import pandas as pd
 
-    from headstack.plots import look
+    from headstack.show.plots import look
 
     look.need(points, title)
     kept = look.thin(len(points), look.MOST_POINTS)
@@ -103,7 +103,7 @@ def _steps(probed: "Probed", values: list[float]) -> list[tuple[float, float]]:
 
 
 def _sectors(probed: "Probed") -> "Chart":
-    from headstack import plots
+    from headstack.show import plots
 
     zones = probed.geometry.zones
     counts = [tuple(float(z.sectors[h]) for z in zones) for h in range(probed.geometry.heads)]
@@ -117,7 +117,7 @@ def _sectors(probed: "Probed") -> "Chart":
 
 
 def _rates(probed: "Probed") -> "Chart":
-    from headstack import plots
+    from headstack.show import plots
 
     points = _steps(probed, [float(r.value) / 1e6 for r in probed.rates()])
     axes = _axes("address (GB)", "rate (MB/s)", zero=True)
@@ -125,7 +125,7 @@ def _rates(probed: "Probed") -> "Chart":
 
 
 def _reach(probed: "Probed") -> "Chart | None":
-    from headstack import plots
+    from headstack.show import plots
 
     reach = probed.heads.reach_s
     if len(reach) < 2:
@@ -139,7 +139,7 @@ def _reach(probed: "Probed") -> "Chart | None":
 
 
 def _seek(probed: "Probed") -> "Chart | None":
-    from headstack import plots
+    from headstack.show import plots
 
     if probed.found is None:
         return None
@@ -153,7 +153,7 @@ def _seek(probed: "Probed") -> "Chart | None":
 
 
 def _queue(probed: "Probed") -> "Chart | None":
-    from headstack import plots
+    from headstack.show import plots
 
     queue = probed.found.queue if probed.found is not None else None
     if queue is None:
@@ -164,7 +164,7 @@ def _queue(probed: "Probed") -> "Chart | None":
 
 
 def _replay(probed: "Probed") -> "Chart | None":
-    from headstack import plots
+    from headstack.show import plots
 
     if probed.replay is None:
         return None
@@ -178,7 +178,7 @@ def _replay(probed: "Probed") -> "Chart | None":
 
 def html(probed: "Probed") -> str:
     """Return the whole page."""
-    from headstack import report
+    from headstack.show import report
 
     specs, shown = report.drawings(figures(probed), _CAPTIONS)
     title = f"Probe of {probed.described.get('model') or 'a drive'}"
@@ -210,7 +210,7 @@ def write(probed: "Probed", path: Path) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    from headstack import outputs
+    from headstack.runs import outputs
 
     with outputs.whole_file(path) as part:
         part.write_text(html(probed), encoding="utf-8")

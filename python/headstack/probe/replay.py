@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstack import _bridge
-from headstack.calibration import demerit
+from headstack.drives.calibration import demerit
 
 from .seek import sampled
 from .value import Value, measured

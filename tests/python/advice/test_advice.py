@@ -11,11 +11,11 @@ import pytest
 from conftest import ROOT, SHARED, command
 
 import headstack
-from headstack import answer as headstack_answer
-from headstack import prices
 from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
-from headstack.sweeps import processes, store, worker
+from headstack.results import answer as headstack_answer
+from headstack.results import prices
+from headstack.runs.sweeps import processes, store, worker
 
 TRACE = ROOT / "examples" / "traces" / "pgbench.csv.zst"
 TRACES = SHARED / "data" / "traces"

@@ -10,8 +10,10 @@ from conftest import ROOT, SHARED, process
 from conftest import command as run
 from rich.console import Console
 
-from headstack import calibration, drives, table, validation
+from headstack import drives
 from headstack.cli import COMMANDS, _terminal, main
+from headstack.drives import calibration, validation
+from headstack.show import table
 
 NAMES = [m.replace("_", "-") for m in COMMANDS]
 

@@ -14,7 +14,8 @@ from test_refusals import FOREIGN, FORM, LOAD, SYSTEM, told
 
 import headstack
 import headstack.cli
-from headstack import _core, calibration, drives
+from headstack import _core, drives
+from headstack.drives import calibration
 from headstack.errors import printable
 
 

@@ -23,27 +23,17 @@ from test_streaming import drive
 
 import headstack
 import headstack.cli
-from headstack import (
-    active_level,
-    api,
-    capping,
-    datasheet,
-    depopulation,
-    drives,
-    formulas,
-    goal,
-    prices,
-    resolved,
-    streaming,
-    studies,
-    view,
-    workload,
-)
+from headstack import drives, papers
+from headstack.drives import active_level, datasheet, depopulation, formulas, streaming
+from headstack.papers.isca08 import designs
+from headstack.papers.snowflakes import sets
+from headstack.papers.study import reproduce
 from headstack.probe import sweep_fit
-from headstack.start import fio
-from headstack.studies.isca08 import designs
-from headstack.studies.snowflakes import sets
-from headstack.studies.study import reproduce
+from headstack.results import goal, prices
+from headstack.runs import api, capping, resolved
+from headstack.show import view
+from headstack.workloads import workload
+from headstack.workloads.start import fio
 
 TABLE = Path(__file__).with_suffix("").with_name("refusals.txt")
 
@@ -120,7 +110,7 @@ def named(said):
 
 #: What the expressions of the table may use.
 MODULES = (active_level, capping, datasheet, depopulation, designs, drives, formulas, goal, headstack)
-MODULES += (resolved, sets, streaming, studies, sweep_fit, view, io, datetime, fractions)
+MODULES += (resolved, sets, papers, streaming, sweep_fit, view, io, datetime, fractions)
 NAMES = {
     **{m.__name__.rpartition(".")[2]: m for m in MODULES},
     **{f.__name__: f for f in (damaged, drive, nested, reproduce, run, spec)},

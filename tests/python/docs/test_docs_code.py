@@ -13,7 +13,7 @@ from test_docs_servers import NAMES as SERVERS
 import headstack
 from headstack import _bridge
 from headstack.cli import main
-from headstack.sweeps import plan
+from headstack.runs.sweeps import plan
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")])
 PAGES += sorted((ROOT / "docs" / "studies").glob("*.md"))

@@ -5,12 +5,12 @@ import re
 import pytest
 from conftest import ROOT
 
-from headstack.studies.dald import Choices as DaldChoices
-from headstack.studies.dald import today
-from headstack.studies.ng98 import Choices as NgChoices
-from headstack.studies.ng98 import cylinders
-from headstack.studies.snowflakes import fleet, implications
-from headstack.studies.study import Study
+from headstack.papers.dald import Choices as DaldChoices
+from headstack.papers.dald import today
+from headstack.papers.ng98 import Choices as NgChoices
+from headstack.papers.ng98 import cylinders
+from headstack.papers.snowflakes import fleet, implications
+from headstack.papers.study import Study
 
 DOCS = ROOT / "docs"
 

@@ -9,7 +9,11 @@ import live_caps
 import pytest
 from capd import Group
 
-pytestmark = [pytest.mark.thorough, pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd"), pytest.mark.linux]
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd"),
+    pytest.mark.linux,
+]
 
 
 def test_a_cap_is_held_as_in_the_simulation():

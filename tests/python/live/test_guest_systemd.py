@@ -20,7 +20,8 @@ TOOLS = ("systemd", "systemctl", "curl", "sg_sat_identify", "sg_start")
 
 pytestmark = [
     pytest.mark.thorough,
-    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS), pytest.mark.linux,
+    pytest.mark.needs("guest:backports", "qemu:iscsi", "headstack-capd", *TOOLS),
+    pytest.mark.linux,
 ]
 
 DEBIAN = ROOT / "crates" / "host" / "debian"

@@ -11,7 +11,8 @@ import pytest
 from test_emulate import READ, Client, path_of
 
 import headstack
-from headstack import calibration, drives, validation
+from headstack import drives
+from headstack.drives import calibration, validation
 
 #: Two overheads of the drive that is measured, which are those of most commands.
 TRUE_MS = {"miss_r": 1.3, "hit_r": 0.3}

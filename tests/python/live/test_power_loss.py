@@ -10,8 +10,8 @@ import pytest
 from conftest import THOROUGH
 
 import headstack
-from headstack.emulation import Emulation
 from headstack.errors import ConfigError, HeadstackError
+from headstack.live.emulation import Emulation
 
 pytestmark = pytest.mark.linux
 

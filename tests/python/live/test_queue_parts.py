@@ -5,7 +5,7 @@ import json
 import pytest
 
 import headstack
-from headstack import plots, table
+from headstack.show import plots, table
 
 LOAD = {
     "jobs": [{"threads": 12, "duration": "2 s", "requests": {"reads": 0.3, "sequential": 0.5,

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headstack import drives, population, probe
+from headstack import drives, probe
 from headstack._toml import dumps
-from headstack.population.drawn import description
+from headstack.drives import population
+from headstack.drives.population.drawn import description
 from headstack.probe import queue, replay
 
 

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from headstack import population
+from headstack.drives import population
+from headstack.papers.snowflakes import sets
 from headstack.probe import sweep_fit
 from headstack.probe.sweep_fit import overlaps
-from headstack.studies.snowflakes import sets
 
 SEED, DRIVES, TRIALS = 11, 8, 10
 ADAPTIVE = (sets.DIAMONDS, sets.SPREAD, sets.ENTERPRISE)

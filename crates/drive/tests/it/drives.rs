@@ -341,7 +341,7 @@ fn sequential_reads_keep_the_media_rate() {
     }
 }
 
-/// Published random reads at queue depth 16. `tests/python/test_drives.py` has the writes.
+/// Published random reads at queue depth 16. `tests/python/drives/test_drives.py` has the writes.
 #[test]
 fn random_reads_at_depth_16() {
     for (name, published) in

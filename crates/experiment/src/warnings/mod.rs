@@ -5,7 +5,7 @@
 //!   the whole run after its end. It costs nothing while the run goes on: what it needs beyond the results, a run
 //!   counts (`Facts`).
 //! - A warning is true of the run, and has its numbers. A check has a test in which it fires and one in which it
-//!   nearly does (`tests/python/test_warnings.py`).
+//!   nearly does (`tests/python/results/test_warnings.py`).
 //! - `docs/guide/warnings.md` explains each check; a test compares it with [`list`].
 //!
 //! To add one: write `NAME.rs` with `CHECK` and `find`, and add `NAME` to the list below. The list is the order in

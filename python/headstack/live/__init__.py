@@ -1,0 +1,1 @@
+"""Simulated drives in real time, as disks of other programs."""

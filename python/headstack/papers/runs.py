@@ -1,0 +1,219 @@
+"""Runs of a study: each is simulated once and its result stored in a file.
+
+A run is one system on one workload. Its file name is a hash of everything that its result depends
+on. So an interrupted study continues where it stopped, and after a change of a drive, trace or the
+simulator, a run is repeated.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from headstack import drives
+from headstack.errors import ConfigError
+from headstack.plain import plain
+from headstack.runs import api, outputs
+from headstack.runs.sweeps import worker
+from headstack.schema import System, Workload
+from headstack.schema.system import SystemDrive
+
+#: Called with the name of the run, the requests done and their total, if known.
+Report = Callable[[str, int, int | None], None]
+
+#: Requests of short synthetic runs that are simulated together.
+BATCH_REQUESTS = 200_000
+
+#: Bins of a histogram of rotational latencies.
+ROTATION_BINS = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """One system on one workload, as tables of an experiment.
+
+    Attributes:
+        workload: the table ``[workload]``; a trace's path is absolute.
+        system: the table ``[[system]]``.
+        rotation: whether the rotational latency of each request is needed.
+        seed: seed of every random stream.
+        interval: length in seconds of the intervals of time for which the services are summed, by
+            arrival; 0 if they are not needed.
+    """
+
+    workload: Workload
+    system: System
+    rotation: bool = False
+    seed: int = 1
+    interval: float = 0.0
+
+    @property
+    def logged(self) -> bool:
+        """Whether single requests are needed."""
+        return self.rotation or self.interval > 0
+
+    def key(self) -> str:
+        """Return the name under which the result is stored; that of the system is not in it."""
+        parts: dict[str, Any] = {
+            "workload": self.workload,
+            "system": {k: v for k, v in self.system.items() if k != "name"},
+            "rotation": self.rotation,
+            "seed": self.seed,
+            "core": worker.identity(),
+        }
+        if self.interval:
+            parts["interval"] = self.interval
+        texts = [_drive_text(d) for d in (self.system, *self.system.get("drives", ()))]
+        if named := [t for t in texts if t]:
+            parts["drive"] = named[0] if len(named) == 1 else named
+        trace = self.workload.get("trace")
+        if isinstance(trace, str):
+            parts["trace"] = _content(trace, os.stat(trace).st_mtime_ns)
+        return worker.hash_of(plain(parts))
+
+
+def _drive_text(system: System | SystemDrive) -> str | None:
+    """Return the file of a drive that is given by its name."""
+    drive = system.get("drive")
+    return drives.find(drive).read_text(encoding="utf-8") if isinstance(drive, str) else None
+
+
+@cache
+def _content(path: str, _: int) -> str:
+    """Return the hash of a file, computed once for each time of its modification."""
+    return outputs.sha256(Path(path))
+
+
+@dataclass
+class Store:
+    """Results of runs, in memory and as files under a directory.
+
+    Attributes:
+        directory: directory of the files.
+        report: called with progress.
+        simulated: runs that were not stored before.
+    """
+
+    directory: Path
+    report: Report | None = None
+    simulated: int = 0
+    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def get(self, runs: Sequence[Run], label: str) -> list[dict[str, Any]]:
+        """Return the result of each run, in order; simulate those that are not stored.
+
+        Raises:
+            KeyboardInterrupt: the user stopped; finished runs are stored.
+        """
+        keys = [run.key() for run in runs]
+        missing = {k: r for k, r in zip(keys, runs, strict=True) if not self._find(k)}
+        done = 0
+        for batch in _batches(missing):
+            self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}")
+            done += len(batch)
+        # The name is displayed, but does not affect the simulation.
+        return [{**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
+
+    def _file(self, key: str) -> Path:
+        return self.directory / f"{key}.json"
+
+    def _find(self, key: str) -> bool:
+        if key not in self._known:
+            try:
+                self._known[key] = json.loads(self._file(key).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                return False  # never run, or its file was cut short
+        return True
+
+    def _simulate(self, batch: Mapping[str, Run], label: str) -> None:
+        first = next(iter(batch.values()))
+        report = self.report
+        # The core does not know the total of a generator in advance; the experiment states it.
+        each = first.workload.get("synthetic", {}).get("n_requests")
+        known = None if each is None else int(each) * len(batch)
+
+        def progress(done: int, total: int | None) -> None:
+            if report is not None:
+                report(label, done, known if total is None else total)
+
+        with tempfile.TemporaryDirectory(prefix="headstack-") as logs:
+            result = api.run(
+                workload=first.workload,
+                systems=[{**r.system, "name": k} for k, r in batch.items()],
+                seed=first.seed,
+                out=logs if first.logged else None,
+                log_requests=first.logged,
+                progress=progress if report is not None else None,
+            )
+            if result.partial:
+                raise KeyboardInterrupt
+            for system in result.document["systems"]:
+                if first.logged:
+                    log = Path(logs) / system.pop("requests_file")
+                    if first.rotation:
+                        system["rotation"] = _rotation(log)
+                    if first.interval:
+                        system["services"] = _services(log, first.interval)
+                system.pop("series_file", None)
+                self._keep(system["name"], system)
+
+    def _keep(self, key: str, system: dict[str, Any]) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        # Replaced in one step, so that an interrupt leaves a whole file or none; other processes
+        # may write to the same folder.
+        part = self._file(key).with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(system), encoding="utf-8")
+        os.replace(part, self._file(key))
+        self._known[key] = system
+        self.simulated += 1
+
+
+def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:
+    """Group runs that the core can simulate together: the same workload, a few per thread."""
+    groups: dict[str, dict[str, Run]] = {}
+    for key, run in runs.items():
+        kind = [run.workload, run.rotation, run.seed, run.interval]
+        like = json.dumps(kind, sort_keys=True, default=str)
+        groups.setdefault(like, {})[key] = run
+    for group in groups.values():
+        items = list(group.items())
+        first = items[0][1].workload.get("synthetic", {})
+        # Enough work for all threads, but not so much that an interrupt loses minutes.
+        most = max(2 * (os.cpu_count() or 1), BATCH_REQUESTS // int(first.get("n_requests", 10**9)))
+        for i in range(0, len(items), most):
+            yield dict(items[i : i + most])
+
+
+def _services(log: Path, interval: float) -> dict[str, Any]:
+    """Return number, sum and sum of squares of the service times in ms by interval of arrival."""
+    columns = pq.read_table(log, columns=["arrival_ns", "response_time_s", "queue_s"]).to_pandas()
+    at = (columns["arrival_ns"].to_numpy() / 1e9 / interval).astype(np.int64)
+    ms = 1e3 * (columns["response_time_s"] - columns["queue_s"]).to_numpy()
+    return {
+        "n": np.bincount(at).tolist(),
+        "ms": np.bincount(at, ms).tolist(),
+        "squares": np.bincount(at, ms * ms).tolist(),
+    }
+
+
+def _rotation(log: Path) -> dict[str, Any]:
+    """Return the distribution of the rotational latencies of requests served by the mechanism."""
+    columns = pq.read_table(log, columns=["rotation_s", "cache_hit"]).to_pandas()
+    waits = columns.loc[~columns["cache_hit"], "rotation_s"].to_numpy()
+    if not len(waits):
+        raise ConfigError("rotation: got no request that reached the platter, need one or more")
+    counts, edges = np.histogram(waits, bins=ROTATION_BINS, range=(0.0, 0.0125))
+    return {
+        "bin_s": float(edges[1]),
+        "counts": [int(c) for c in counts],
+        "mean_s": float(waits.mean()),
+        "p99_s": float(np.quantile(waits, 0.99)),
+        "max_s": float(waits.max()),
+    }

@@ -1,0 +1,1 @@
+"""What a result says: records, tables, goals, answers, comparisons, prices."""

@@ -1,0 +1,1 @@
+"""Tables, figures, reports and the drive view."""

@@ -1,0 +1,1 @@
+"""Workloads from Python, figures of traces, and experiments to start with."""
