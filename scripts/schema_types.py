@@ -1,6 +1,6 @@
 """Writes the Python types of experiments and drives, `headstack.schema`, from their JSON Schema.
 
-python scripts/schema_types.py   writes schema/, results/counters.py and live/servers.py of python/headstack
+python scripts/schema_types.py   writes schema/, results/columns.py and live/servers.py of python/headstack
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from headstack import _bridge
 
 TARGET = Path(__file__).resolve().parents[1] / "python" / "headstack" / "schema"
-COUNTERS = TARGET.parent / "results" / "counters.py"
+COLUMNS = TARGET.parent / "results" / "columns.py"
 SERVERS = TARGET.parent / "live" / "servers.py"
 
 Schema = dict[str, Any]
@@ -481,19 +481,42 @@ def files() -> dict[str, str]:
     return found
 
 
-def counters() -> str:
-    """Return `headstack.results.counters`: what is counted, as attributes of results."""
-    tables = []
-    for name, about in [
-        ("Counters", "What drives count, the warm-up included."),
-        ("Shares", "Shares of the requests of a system that succeeded."),
-    ]:
-        text = f"\nclass {name}:\n" + about_class(about)
-        for counter in _bridge.call(name.lower()):
-            kind = "int" if counter["is_whole"] else "float"
-            text += f"\n    {counter['name']}: {kind}\n" + comment(counter["sentence"], "    ")
-        tables.append(text)
-    return HEAD.format("Counters in results") + "\n".join(tables)
+#: Kinds of columns of results, as types.
+SIMPLE = {"whole": "int", "number": "float", "flag": "bool", "text": "str", "free": "Free"}
+
+
+def column_type(kind: Any, known: dict[str, str]) -> str:
+    """Return the type of a column; add the classes of its tables to `known`, each after those in it."""
+    if isinstance(kind, str):
+        return SIMPLE[kind]
+    ((word, of),) = kind.items()
+    if word == "maybe":
+        return f"{column_type(of, known)} | None"
+    if word == "list":
+        return f"list[{column_type(of, known)}]"
+    name, sentence, columns = of
+    text = f"class {name}(Record):\n" + about_class(said(sentence))
+    after = "\n"
+    for column in columns:
+        text += f"{after}    {column['name']}: {column_type(column['kind'], known)}\n"
+        doc = comment(said(column["sentence"]), "    ") if column["sentence"] else ""
+        text, after = text + doc, "\n" if doc else ""
+    if known.setdefault(name, text) != text:
+        raise SystemExit(f"{name}: got two tables of this name, need one")
+    return str(name)
+
+
+def said(sentence: str) -> str:
+    """Return a sentence of Rust's documentation in the words of Python's: links are names."""
+    return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", sentence).replace("`null`", "None").replace("::", ".")
+
+
+def columns() -> str:
+    """Return `headstack.results.columns`: the tables of results, as classes."""
+    known: dict[str, str] = {}
+    column_type(_bridge.call("result_columns"), known)
+    imports = "from headstack.results.record import Free, Record\n\n\n"
+    return HEAD.format("Tables of results") + imports + "\n\n".join(known.values())
 
 
 #: Kinds of values of options, as types.
@@ -540,5 +563,5 @@ if __name__ == "__main__":
         old.unlink()
     for name, text in files().items():
         (TARGET / name).write_text(text, encoding="utf-8")
-    COUNTERS.write_text(counters(), encoding="utf-8")
+    COLUMNS.write_text(columns(), encoding="utf-8")
     SERVERS.write_text(servers(), encoding="utf-8")

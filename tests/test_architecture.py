@@ -86,8 +86,10 @@ def test_no_file_is_too_long() -> None:
     for path in (p for top in ("crates", "python") for p in (ROOT / top).rglob("*")):
         if path.suffix not in {".rs", ".py", ".pyi"}:
             continue
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        if lines > MAXIMUM_LINES:
+        text = path.read_text(encoding="utf-8")
+        lines = len(text.splitlines())
+        # What a program writes has the length of what it is written from.
+        if lines > MAXIMUM_LINES and "do not edit" not in text.partition("\n")[0]:
             long.append(f"{path.relative_to(ROOT)}: got {lines} lines, need <= {MAXIMUM_LINES}")
     assert not long, "\n".join(long)
 

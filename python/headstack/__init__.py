@@ -43,7 +43,7 @@ _PACKAGES = {
         "active_level calibration datasheet depopulation firmware_order formulas population streaming validation"
     ),
     "live": "emulation",
-    "results": "answer comparison counters frames goal prices records",
+    "results": "answer columns comparison frames goal prices records",
     "runs": "api capping resolved sweeps",
     "show": "plots report table view",
     "workloads": "start trace_figures workload",

@@ -106,7 +106,7 @@ def convert(
 def counters() -> str:
     """JSON: what drives count, [{"name", "unit", "sentence", "is_whole", "of_several"}]."""
 
-def shares() -> str:
+def result_columns() -> str:
     """JSON: shares of requests in results, [{"name", "sentence", "is_whole"}]."""
 
 def formats() -> str:

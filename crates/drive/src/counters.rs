@@ -4,6 +4,7 @@
 //! a log or of a media scan. Results show it under its name: of each drive, and of all drives of a system. The types
 //! of results in Python (`make schema-types`) and the table in the guide, which a test compares, are made from the list.
 
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// A counter as results describe it.
@@ -61,7 +62,8 @@ impl Value for Option<f64> {
 macro_rules! counters {
     ($($(#[doc = $sentence:literal])+ $(#[serde($serde:meta)])? $name:ident: $type:ty, in $unit:literal;)+) => {
         /// Everything that a drive has counted since it was built.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Columns)]
+#[columns("Counted")]
         pub struct Counters {
             $($(#[doc = $sentence])+ $(#[serde($serde)])? pub $name: $type,)+
         }

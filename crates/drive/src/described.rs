@@ -5,7 +5,7 @@
 
 use crate::spec::DriveSpec;
 use crate::{layout, power, Models};
-use headstack_schema::{Parameter, Params};
+use headstack_schema::{Columns, Parameter, Params};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,9 +26,8 @@ pub struct Described {
     pub unsaid: Vec<Unsaid>,
 }
 
-/// A part of a description, or one of its values, that decides what is simulated or what it draws, and that was
-/// not given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A part of a description, or one of its values, that decides about results and was not given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Columns)]
 pub struct Unsaid {
     /// `cache`, `queue` or `power`.
     pub part: &'static str,

@@ -13,6 +13,7 @@ use crate::phase::{ActiveByWork, ActiveTime, Work};
 use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
 use headstack_engine::ByMode;
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// Time in each state and its energy, from the last reset to a given time.
@@ -95,7 +96,8 @@ impl DriveEnergy {
 }
 
 /// The part of the active states that is background work. The rest is work for commands.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Background")]
 #[allow(missing_docs)]
 pub struct BackgroundEnergy {
     pub read_ahead: WorkEnergy,
@@ -122,7 +124,8 @@ impl BackgroundEnergy {
 }
 
 /// Seconds and joules of one kind of work, over all active states.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Work")]
 pub struct WorkEnergy {
     /// Seconds, averaged over assemblies as in [`DriveEnergy`].
     pub time_s: f64,

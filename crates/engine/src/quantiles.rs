@@ -3,6 +3,7 @@
 use crate::batches::Batches;
 use crate::bins::Bins;
 use crate::ranks::at_ranks;
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// Number of values that are kept exactly, unless another limit is given.
@@ -50,7 +51,8 @@ const ROOM: usize = 8192;
 const MANY: u64 = 1024;
 
 /// Statistics in seconds; not-a-number (`null` in JSON) without values.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Times")]
 #[allow(missing_docs)]
 pub struct Summary {
     /// Arithmetic mean.

@@ -1,13 +1,15 @@
 //! A time series in bounded memory.
 
 use headstack_units::Time;
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// Largest number of buckets of a series.
 pub const BUCKETS: usize = 2048;
 
 /// One quantity (joules, watts, seconds) for each mode of the mechanism.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Modes")]
 pub struct ByMode {
     /// Neither at work nor in standby; low-power idle conditions included.
     pub idle: f64,

@@ -1,6 +1,7 @@
 //! What a run was made from: files with their hashes, and an identifier of the whole.
 
 use headstack_drive::Unsaid;
+use headstack_schema::Columns;
 use serde::Serialize;
 use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
@@ -43,7 +44,8 @@ impl Input {
 }
 
 /// A drive's description as it was simulated, with the changes of its system.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
+#[columns("Description")]
 pub struct DriveDescription {
     /// The drive's name.
     pub name: String,

@@ -20,6 +20,7 @@ use headstack_sim::change::ChangeCounts;
 use headstack_sim::classes::{self, ClassResult};
 use headstack_sim::outcome::{MemberOutcome, Outcome, Shares, Sums, OPERATIONS};
 use headstack_sim::overload::{self, Overloaded};
+use headstack_schema::{Column, ColumnEntry, ColumnKind, Columns};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +63,7 @@ impl RunResult {
 }
 
 /// One system on one workload.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
 pub struct SystemResult {
     /// The system's name.
     pub name: String,
@@ -89,6 +90,7 @@ pub struct SystemResult {
     /// Confidence interval of the mean response time; `null` for few requests, or without a steady state.
     pub confidence_s: Option<Confidence>,
     /// Results of `read`, `write` and `flush`, each if it occurs.
+    #[columns(kind = by_operation())]
     pub operations: BTreeMap<&'static str, OperationResult>,
     /// Results of each class of requests, in the order of the workload; absent without classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -156,7 +158,7 @@ pub struct SystemResult {
 }
 
 /// How much of its workload a simulation has seen, the warm-up included.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Columns)]
 pub struct Covered {
     /// Requests that have arrived.
     pub n_requests: u64,
@@ -171,7 +173,7 @@ pub struct Covered {
 }
 
 /// Interval that contains the mean with a probability of 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Columns)]
 pub struct Confidence {
     /// Low and high end, seconds.
     pub mean: [f64; 2],
@@ -186,7 +188,7 @@ impl Confidence {
 }
 
 /// The requests of one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Columns)]
 pub struct OperationResult {
     /// Requests after the warm-up, failed ones included.
     pub n_requests: u64,
@@ -202,6 +204,13 @@ pub struct OperationResult {
     pub service_time_s: Summary,
     /// Confidence interval of the mean response time, as for the whole.
     pub confidence_s: Option<Confidence>,
+}
+
+/// The columns of [`SystemResult::operations`].
+fn by_operation() -> ColumnKind {
+    let of = |name| ColumnEntry { name, sentence: "", kind: OperationResult::kind() };
+    let about = "Results of each operation; one that does not occur is absent.";
+    ColumnKind::Table("Operations", about, OPERATIONS.map(of).to_vec())
 }
 
 /// Results of each operation that occurs.
@@ -231,7 +240,7 @@ fn operations(outcome: &mut Outcome, seconds: f64, steady: bool) -> BTreeMap<&'s
 
 /// Records of a trace that were left out or changed, the warm-up included; all zero for synthetic
 /// workloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Columns)]
 pub struct TraceRecords {
     /// Wrong records left out (`on_error = "skip"`).
     pub n_skipped: u64,
@@ -242,7 +251,8 @@ pub struct TraceRecords {
 }
 
 /// Mean share of the response time per request, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Components")]
 pub struct ComponentMeans {
     /// Waiting.
     pub queue: f64,
@@ -267,7 +277,7 @@ impl ComponentMeans {
 }
 
 /// Where requests wait, mean seconds per request.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
 pub struct QueueParts {
     /// For a place in a host queue, or for a throttle.
     pub place: f64,
@@ -289,7 +299,8 @@ impl QueueParts {
 }
 
 /// Mean power by mode; the modes add up to the mean.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("Power")]
 pub struct PowerByMode {
     /// Total.
     pub mean: f64,
@@ -299,7 +310,7 @@ pub struct PowerByMode {
 }
 
 /// One drive of a system.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct DriveResult {
     /// The drive's name and its index in the system: `cheetah-10k-19g[3]`.
     pub name: String,
@@ -308,10 +319,13 @@ pub struct DriveResult {
     /// Those that failed.
     pub n_errors: u64,
     /// From arrival at the drive to completion.
+    #[columns(null)]
     pub response_time_mean_s: f64,
     /// Share for which the arm moved.
+    #[columns(null)]
     pub nonzero_seek_ratio: f64,
     /// Share served from the buffer.
+    #[columns(null)]
     pub cache_hit_ratio: f64,
     /// Mean number of requests at the drive, failed ones included.
     pub queue_depth_mean: f64,
@@ -345,7 +359,8 @@ pub struct DriveResult {
 }
 
 /// What a drive has counted of its duration limits, by number from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Columns)]
+#[columns("DurationLimits")]
 pub struct LimitResults {
     /// Those of reads.
     pub reads: [LimitCounts; 7],
@@ -354,7 +369,7 @@ pub struct LimitResults {
 }
 
 /// A head or an arm assembly that a drive took out of use.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct FaultResult {
     /// Time of the failure, or of its warning, from the start of the simulation.
     pub failed_s: f64,
@@ -371,7 +386,7 @@ pub struct FaultResult {
 }
 
 /// A range of costs in dollars.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
 pub struct Cost {
     /// Lower end; `null` when nothing is known.
     pub low: Option<f64>,
@@ -391,13 +406,15 @@ impl Cost {
 }
 
 /// A time series, column by column; each entry is one bucket.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
+#[columns("Series")]
 pub struct SeriesColumns {
     /// Start of each bucket.
     pub t_s: Vec<f64>,
     /// Mean number of requests in the system, failed ones included.
     pub queue_depth: Vec<f64>,
     /// Mean response time of the completions in each bucket.
+    #[columns(null)]
     pub response_time_mean_s: Vec<f64>,
     /// Completions per second.
     pub throughput_iops: Vec<f64>,

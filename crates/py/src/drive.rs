@@ -11,8 +11,9 @@ use headstack_drive::spec::ArmShare;
 use headstack_drive::DriveOptions;
 use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec, Models};
 use headstack_engine::{SpecError, Warning};
+use headstack_experiment::result::SystemResult;
 use headstack_experiment::{Inputs, RunError};
-use headstack_schema::{Field, ModelKind, Plugin, Plugins};
+use headstack_schema::{Column, Field, ModelKind, Plugin, Plugins};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -177,12 +178,10 @@ pub fn counters() -> PyResult<String> {
     serde_json::to_string(headstack_drive::Counters::ALL).map_err(json)
 }
 
-/// The columns of results that are shares of requests, in the form of counters.
+/// The table of a system in results: its columns, and the tables in them.
 #[pyfunction]
-pub fn shares() -> PyResult<String> {
-    let columns = headstack_sim::outcome::Shares::COLUMNS.iter();
-    let columns = columns.map(|(name, sentence)| json!({ "name": name, "sentence": sentence, "is_whole": false }));
-    serde_json::to_string(&columns.collect::<Vec<Value>>()).map_err(json)
+pub fn result_columns() -> PyResult<String> {
+    serde_json::to_string(&SystemResult::kind()).map_err(json)
 }
 
 /// The registries.

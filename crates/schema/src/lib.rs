@@ -29,6 +29,7 @@
 extern crate self as headstack_schema;
 
 mod choice;
+mod column;
 pub mod document;
 mod error;
 mod kind;
@@ -41,8 +42,9 @@ mod reading;
 pub mod json_schema;
 
 pub use choice::Choice;
+pub use column::{Column, ColumnEntry, ColumnKind};
 pub use error::{did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError};
-pub use headstack_schema_derive::{Choice, Table};
+pub use headstack_schema_derive::{Choice, Columns, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::Place;

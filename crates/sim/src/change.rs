@@ -14,7 +14,7 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::{Heeded, LimitsSpec, Part};
-use headstack_schema::{did_you_mean, Kind, SpecError, Table};
+use headstack_schema::{Columns, Kind, SpecError, Table, did_you_mean};
 use headstack_units::{Bandwidth, Frequency, Rpm, Span};
 use serde::Serialize;
 use serde_json::Value;
@@ -166,7 +166,8 @@ impl Planned {
 
 /// Numbers of a system's changes, warm-up included: those applied, and those due only after the last
 /// completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Columns)]
+#[columns("Changes")]
 pub struct ChangeCounts {
     /// Changes applied.
     pub n_done: u64,

@@ -5,6 +5,7 @@ use headstack_block::layer::LayerCompletion;
 use headstack_engine::quantiles::Quantiles;
 use headstack_engine::Summary;
 use headstack_trace::classes::OTHER;
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// What was measured of a class of requests.
@@ -53,7 +54,8 @@ impl ClassOutcome {
 }
 
 /// The requests of one class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
+#[columns("RequestClass")]
 pub struct ClassResult {
     /// The class's name; `other` for the requests that belong to none.
     pub name: String,

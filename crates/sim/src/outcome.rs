@@ -11,6 +11,7 @@ pub use headstack_block::measured::MemberOutcome;
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_trace::{Alignment, Command};
 use headstack_units::Time;
+use headstack_schema::Columns;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::AddAssign;
@@ -79,16 +80,12 @@ pub struct Seen {
 macro_rules! shares {
     ($($(#[doc = $sentence:literal])+ $name:ident($done:ident): $counts:expr;)+) => {
         /// Shares of the requests that succeeded, and their numbers while these are counted.
-        #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
         pub struct Shares<N> {
             $($(#[doc = $sentence])+ pub $name: N,)+
         }
 
         impl Shares<u64> {
-            /// Names and sentences, in the order of results.
-            pub const COLUMNS: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($name), concat!($($sentence),+).trim_ascii())),+];
-
             #[inline(always)]
             fn count(&mut self, done: &LayerCompletion) {
                 $(let $done = done; self.$name += u64::from($counts);)+

@@ -26,6 +26,7 @@
 
 use crate::outcome::Outcome;
 use headstack_engine::SeriesPoint;
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// Number of parts of the time of arrivals.
@@ -40,7 +41,7 @@ const SURPRISE: f64 = 8.0;
 const FEWEST: u64 = 1000;
 
 /// Why a system cannot keep up.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct Overloaded {
     /// The evidence, in words.
     pub why: String,

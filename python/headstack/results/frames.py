@@ -89,7 +89,7 @@ class Tables(Generic[Frame]):
         """One row per drive of every system; nested keys are joined, lists are left out.
 
         The columns ``system`` and ``workload`` come first. What drives count is described in
-        `headstack.results.counters.Counters`.
+        `headstack.results.columns.Counted`.
         """
         return self._from_rows(
             [

@@ -59,7 +59,7 @@ def test_the_files_are_those_of_the_schema():
         assert found[name] == text, f"{name}: run python scripts/schema_types.py"
 
 
-@pytest.mark.parametrize("name", ["counters", "servers"])
+@pytest.mark.parametrize("name", ["columns", "servers"])
 def test_what_the_core_declares_is_printed(name):
     made = script()
     text = getattr(made, name.upper()).read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 use super::{ErrorKind, LayerCompletion};
 use headstack_units::Time;
+use headstack_schema::Columns;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -158,7 +159,7 @@ pub(crate) use counts;
 
 /// The sum of the statistics of all layers of one kind at one level of the tree. It counts the requests to
 /// these layers; only at the top these are the requests of the workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct LayerResult {
     /// The layer's name, or `drive`.
     pub layer: String,
@@ -171,9 +172,11 @@ pub struct LayerResult {
     /// Failed requests by kind of error.
     pub errors: BTreeMap<&'static str, u64>,
     /// Mean time from submission to completion, in seconds; `null` without requests.
+    #[columns(null)]
     pub from_submission_mean_s: f64,
     /// Mean time from admission to completion, in seconds. In a host queue a request is admitted when it gets
     /// a place.
+    #[columns(null)]
     pub from_admission_mean_s: f64,
     /// Longest time from submission to completion, in seconds.
     pub longest_s: f64,

@@ -35,6 +35,7 @@ use crate::sense::LimitEnd;
 use crate::NEVER;
 use headstack_units::Time;
 use parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
+use headstack_schema::Columns;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +44,7 @@ use std::collections::BinaryHeap;
 const UNLIMITED: u8 = LimitIndex::COUNT as u8;
 
 /// What a drive has counted of one limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Columns)]
 pub struct LimitCounts {
     /// Commands that named it and have ended.
     pub n_commands: u64,

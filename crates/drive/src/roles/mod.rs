@@ -14,7 +14,7 @@
 use crate::bounds::{bounded, MOST_PAUSE};
 use crate::parallelism::{Dash, ParallelismSpec};
 use crate::spec::{DriveSpec, Role};
-use headstack_schema::{plugins, wrong_kind, Kind, ModelKind, Parameter, Params, Plugins, SpecError};
+use headstack_schema::{Columns, Kind, ModelKind, Parameter, Params, Plugins, SpecError, plugins, wrong_kind};
 use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
@@ -187,7 +187,8 @@ pub(crate) fn of(roles: &RoleTable, a: u32) -> [bool; 2] {
 }
 
 /// How a drive has used its roles up to a time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
+#[columns("Roles")]
 pub struct RoleUse {
     /// How often the mode changed, in all stacks.
     pub n_switches: u64,
@@ -200,7 +201,8 @@ pub struct RoleUse {
 }
 
 /// The time in one mode.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
+#[columns("RoleMode")]
 pub struct ModeUse {
     /// The mode's name.
     pub name: &'static str,

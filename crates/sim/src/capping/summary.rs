@@ -19,14 +19,14 @@ use super::series::{status_name, CapSeries};
 use headstack_control::Command;
 use headstack_drive::spec::Params;
 use headstack_engine::Summary;
-use headstack_schema::EffectiveParameter;
+use headstack_schema::{Columns, EffectiveParameter};
 use headstack_units::Span;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a cap was kept, and at what cost; the definitions are in this module's description.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
 pub struct CappingResult {
     /// The policy.
     pub policy: String,
@@ -60,6 +60,7 @@ pub struct CappingResult {
     /// From admission to the host's queue to completion.
     pub admitted_response_time_s: Summary,
     /// Share of requests that took at most 100 ms from admission.
+    #[columns(null)]
     pub within_100_ms: f64,
     /// Points `[seconds, share not slower]` from admission.
     pub admitted_cdf: Vec<[f64; 2]>,
@@ -76,7 +77,7 @@ pub struct CappingResult {
 }
 
 /// How fast falling caps were met.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
 pub struct Settling {
     /// Mean over those that were met.
     pub mean: Option<f64>,
@@ -89,7 +90,7 @@ pub struct Settling {
 }
 
 /// One drive under a cap.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct CappedDrive {
     /// Mean power in watts, behind the power supply.
     pub power_mean_w: f64,
@@ -98,11 +99,12 @@ pub struct CappedDrive {
     /// The 80th percentile of it.
     pub admitted_p80_s: Option<f64>,
     /// Share of requests that took at most 100 ms from admission.
+    #[columns(null)]
     pub within_100_ms: f64,
 }
 
 /// The series of the system, column by column; units as in the file.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
 pub struct CappingSeries {
     /// End of each interval, seconds after the first request.
     pub t_s: Vec<f64>,

@@ -1,6 +1,7 @@
 //! Time and energy in low-power conditions.
 
 use super::{Condition, ConditionPhase, Conditions, Passage};
+use headstack_schema::Columns;
 use serde::Serialize;
 
 /// Time spent in, entering and leaving each low-power condition, in nanoseconds.
@@ -77,7 +78,7 @@ impl ConditionTime {
 }
 
 /// A length of time and its energy.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
 pub struct ConditionShare {
     /// Seconds.
     pub time_s: f64,
@@ -93,7 +94,8 @@ impl ConditionShare {
 
 /// Time and energy by low-power condition. Entering and leaving are included, except for standby, where they
 /// have fields of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Columns)]
+#[columns("PowerConditions")]
 pub struct ConditionEnergy {
     /// `idle_a`: part of the electronics off.
     pub idle_a: ConditionShare,
