@@ -17,7 +17,8 @@
 //! Blocks that cross a track boundary are left out. As in the paper, only a few tracks between source and target are
 //! considered for a detour. When all blocks have been read the scan starts again.
 
-use super::JobContext;
+use super::{Activity, JobContext};
+use crate::assembly::Assembly;
 use crate::bounds::MOST_SCANNED;
 use crate::counters::Counters;
 use crate::layout::Place;
@@ -29,6 +30,35 @@ use headstack_units::Turn;
 
 /// Number of tracks between source and target that are considered before each access.
 const STOPS: u32 = 8;
+
+/// Whether the medium is scanned.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Scanning {
+    No,
+    /// In the rotational waits of commands.
+    InWaits,
+    /// By an assembly of its own.
+    OwnArm,
+}
+
+impl Scanning {
+    /// The last assembly of a unit gets the scan.
+    pub fn new(spec: &DriveSpec, mechanics: &Mechanics, arms: &mut [Assembly]) -> Result<Scanning, SpecError> {
+        let scan = Scan::new(spec, mechanics)?;
+        let own_arm = scan.as_ref().map(Scan::own_arm);
+        if let Some(last) = arms.last_mut() {
+            last.jobs.media_scan = scan.map(Box::new);
+            if own_arm == Some(true) {
+                last.jobs.activity = Activity::Scan;
+            }
+        }
+        Ok(match own_arm {
+            None => Scanning::No,
+            Some(true) => Scanning::OwnArm,
+            Some(false) => Scanning::InWaits,
+        })
+    }
+}
 
 /// The progress of a scan.
 #[derive(Debug)]

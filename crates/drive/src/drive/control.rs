@@ -286,7 +286,7 @@ impl Drive {
             self.tags[queue].set_depth(depth);
             self.refill(queue, now);
         }
-        self.note_open();
+        self.way = self.find_way();
     }
 
     /// [`Drive::abort`] of a command that waits in a queue or for a tag.
@@ -373,7 +373,7 @@ impl Drive {
                 control.low_power.listen();
             }
             self.control = Some(Box::new(control));
-            self.note_open();
+            self.way = self.find_way();
         }
     }
 

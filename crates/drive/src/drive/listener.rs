@@ -137,9 +137,11 @@ impl Drive {
         self.set_watched(Some(Watched { watch, due: Time::ZERO }));
     }
 
-    fn set_watched(&mut self, watched: Option<Watched>) {
-        self.watched = watched;
-        self.note_open();
+    /// Has the drive watched so from now on. Returns how it was watched before.
+    fn set_watched(&mut self, watched: Option<Watched>) -> Option<Watched> {
+        let before = std::mem::replace(&mut self.watched, watched);
+        self.way = self.find_way();
+        before
     }
 
     /// Has the drive looked at at all times before `until` at which that is due. Nobody watches meanwhile. What completes
@@ -153,7 +155,7 @@ impl Drive {
 
     #[cold]
     fn look_now(&mut self, until: Time) {
-        let mut watched = self.watched.take();
+        let mut watched = self.set_watched(None);
         while let Some(Watched { watch, due }) = watched.as_mut().filter(|w| w.due < until) {
             let mut done = std::mem::take(&mut self.done);
             self.advance(*due, &mut |c| {
@@ -173,9 +175,9 @@ impl Drive {
     #[cold]
     pub(super) fn submit_watched(&mut self, now: Time, request: DriveRequest) {
         self.look(now);
-        if let Some(mut watched) = self.watched.take() {
+        if let Some(mut watched) = self.set_watched(None) {
             watched.watch.submitted(now, &request, self);
-            self.watched = Some(watched);
+            self.set_watched(Some(watched));
         }
         let n_told = self.done.len();
         self.submit_controlled(now, request);
@@ -194,20 +196,20 @@ impl Drive {
     pub(super) fn advance_watched(&mut self, until: Time, sink: &mut dyn FnMut(&Completion)) {
         self.look(until);
         std::mem::take(&mut self.done).iter().for_each(&mut *sink);
-        let mut watched = self.watched.take();
+        let mut watched = self.set_watched(None);
         self.advance(until, &mut |c| {
             watched.iter_mut().for_each(|w| w.watch.completed(c));
             sink(c);
         });
-        self.watched = watched;
+        self.set_watched(watched);
     }
 
     /// The count of energy begins anew at `now`.
     pub(super) fn note_restart(&mut self, now: Time) {
         self.look(now);
-        if let Some(mut watched) = self.watched.take() {
+        if let Some(mut watched) = self.set_watched(None) {
             watched.watch.restarted(now, self);
-            self.watched = Some(watched);
+            self.set_watched(Some(watched));
         }
     }
 }

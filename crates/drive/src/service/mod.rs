@@ -22,6 +22,7 @@ mod timing;
 mod write;
 
 use crate::assembly::Assembly;
+use crate::background::media_scan::Scanning;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{Activity, JobContext, Jobs, Times};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
@@ -104,6 +105,7 @@ pub(crate) struct Arms {
     pub assemblies: Vec<Assembly>,
     /// Number of assemblies that serve commands and write buffered data. One that only scans the medium is the last.
     pub serving: usize,
+    pub scanning: Scanning,
     /// The assembly that serves, or served last.
     pub active: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
@@ -189,14 +191,16 @@ impl CommandServer {
             assemblies[a].jobs.checkpoint.on = true;
         }
         let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
-        Ok(CommandServer {
+        let scanning = Scanning::new(spec, &mechanics, &mut assemblies)?;
+        let mut server = CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || matches!(mapping, Mapping::MediaCache(_)),
             mapping,
             mechanics,
             arms: Arms {
                 active: 0,
                 restricted: assemblies::restricted(&head_sets),
-                serving: plan.arms.len(),
+                serving: plan.arms.len() - usize::from(scanning == Scanning::OwnArm),
+                scanning,
                 sets: head_sets.len() / plan.arms.len(),
                 assemblies,
                 at_once,
@@ -222,12 +226,13 @@ impl CommandServer {
             done: Completion::default(),
             shared,
             scratch: Scratch::default(),
-        })
+        };
+        server.kind = server.find_kind();
+        Ok(server)
     }
 
-    /// Finds out which code serves commands, when all jobs are set.
-    pub fn note_kind(&mut self) {
-        let scans = |a: &Assembly| a.jobs.media_scan.is_some();
+    /// Finds which code serves commands.
+    fn find_kind(&self) -> u8 {
         let conventional = matches!(self.mapping, Mapping::Identity)
             && self.arms.at_once == 1
             && self.arms.sets == 1
@@ -236,16 +241,16 @@ impl CommandServer {
             && !self.cleans
             && !self.mechanics.scales_rotation()
             && self.shared.timing.minimum_write == 0
-            && !self.arms.assemblies.iter().any(scans);
+            && self.arms.scanning == Scanning::No;
         let has_buffer = !self.buffer.segments.list().is_empty() || self.shared.cache.write_back;
         let c = &self.shared.cache;
-        let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
-        self.kind = match (conventional, simple) {
+        let in_order = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
+        match (conventional, in_order) {
             (true, true) if !has_buffer => BARE,
             (true, true) => CACHED,
             (true, false) if self.arms.assemblies.len() == 1 => BUFFERED,
             _ => GENERAL,
-        };
+        }
     }
 
     /// Whether a read or write of `count` sectors from `place` on is served by one pass over a single run that fits the

@@ -4,7 +4,7 @@
 //! The scheduler chooses among the commands and the head sets that are free. A flush is a barrier, and a command past
 //! the age limit goes first. Where a mapping moves blocks, the places of waiting commands are brought up to date first.
 
-use super::{is_held, ServiceUnit};
+use super::{is_held, ServiceUnit, Way};
 use crate::command::Command;
 use crate::layout::Place;
 use crate::queue::Waiting;
@@ -88,7 +88,7 @@ impl ServiceUnit {
         let arms = match &server.arms.assemblies[..] {
             [one] => &one.mechanism.arms,
             // Since the latest choice only the active one has moved.
-            _ if server.kind == service::BARE && self.rules.plain && !self.standing.is_empty() => {
+            _ if server.kind == service::BARE && self.rules.way() < Way::General && !self.standing.is_empty() => {
                 self.standing[server.arms.active] = *server.arm();
                 &self.standing
             }
@@ -101,7 +101,7 @@ impl ServiceUnit {
         let view = View {
             mechanics: &server.mechanics,
             arms,
-            head_sets: (!self.rules.plain).then_some(&server.arms.head_sets),
+            head_sets: (self.rules.way() == Way::General).then_some(&server.arms.head_sets),
             usable,
             arm_choice: self.rules.arm_choice,
             now: start,

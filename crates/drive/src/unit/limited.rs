@@ -73,8 +73,8 @@ impl ServiceUnit {
                 limited.limits.waits(index, hint, write, received, now.0);
             }
         }
+        self.rules.heed_limits(limited.is_some());
         self.limited = limited;
-        self.note_simple();
         for (arrival, request) in before.map(|b| b.held).into_iter().flatten() {
             self.enqueue(arrival, now, request);
         }

@@ -7,8 +7,7 @@
 //! `fault_recovery`; then the part is deconfigured and another one serves the command. A command whose place
 //! no head reaches any more fails, unless the buffer has its data.
 
-use crate::background::media_scan::Scan;
-use crate::background::Activity;
+use crate::background::media_scan::Scanning;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
@@ -31,7 +30,7 @@ use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use limited::Limited;
 use roles::Roles;
-use rules::Rules;
+use rules::{Rules, Way};
 use std::ops::Range;
 use std::sync::Arc;
 use write_admission::WriteAdmission;
@@ -46,49 +45,14 @@ mod shown;
 mod simple;
 mod write_admission;
 
-/// Whether the medium is scanned.
-#[derive(Clone, Copy, PartialEq)]
-enum Scanning {
-    No,
-    /// In the rotational waits of commands.
-    InWaits,
-    /// By an assembly of its own.
-    OwnArm,
-}
-
-impl Scanning {
-    /// The last assembly of a unit gets the scan.
-    fn new(spec: &DriveSpec, server: &mut CommandServer) -> Result<Scanning, SpecError> {
-        let scan = Scan::new(spec, &server.mechanics)?;
-        let own_arm = scan.as_ref().map(Scan::own_arm);
-        if let Some(last) = server.arms.assemblies.last_mut() {
-            last.jobs.media_scan = scan.map(Box::new);
-            if own_arm == Some(true) {
-                last.jobs.activity = Activity::Scan;
-            }
-        }
-        server.arms.serving -= usize::from(own_arm == Some(true));
-        Ok(match own_arm {
-            None => Scanning::No,
-            Some(true) => Scanning::OwnArm,
-            Some(false) => Scanning::InWaits,
-        })
-    }
-}
-
 /// One queue, its assemblies, and a clock. Times are in nanoseconds.
 // It has more fields than other types because what most units do without, from `faults` on, has nothing else in common
 // that would make it a part with a name.
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
 pub(crate) struct ServiceUnit {
-    /// Whether commands take the way of `simple.rs`.
-    simple: bool,
-    /// Whether commands may be served when they arrive; see `simple.rs`.
-    pub in_sequence: bool,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
-    scanning: Scanning,
     /// The size of a physical sector.
     size: SectorSize,
     /// Earliest start of the next service.
@@ -118,7 +82,7 @@ pub(crate) struct ServiceUnit {
 impl ServiceUnit {
     /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
     pub fn serve_generally(&mut self) -> u8 {
-        self.in_sequence = false;
+        self.rules.ask_at_least(Way::Simple);
         std::mem::replace(&mut self.server.kind, service::GENERAL)
     }
 
@@ -154,21 +118,20 @@ impl ServiceUnit {
         let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let scanning = Scanning::new(spec, &mut server)?;
         let planned = faults::planned(spec, plan, options.seed);
-        let plain = limit == 1
-            && scanning == Scanning::No
+        let one_at_a_time = limit == 1
+            && server.arms.scanning == Scanning::No
             && planned.is_empty()
             && !server.arms.restricted
             && spec.parallelism.arm_choice == ArmChoice::Positioning;
-        let mut rules = Rules::new(spec, limit, plain);
+        let limited = Limited::new(&spec.duration_limits);
+        let mut rules = Rules::new(spec, &server, limit, one_at_a_time);
         rules.follow(needs, &server.arms.head_sets);
+        rules.heed_limits(limited.is_some());
         let mut unit = ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
             rules,
-            simple: false,
-            in_sequence: false,
             size,
             capacity_blocks,
             free: 0,
@@ -177,15 +140,12 @@ impl ServiceUnit {
             faults: Faults::new(planned, server.arms.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
-            limited: Limited::new(&spec.duration_limits),
+            limited,
             limit_event: NEVER,
-            scanning,
             standing: Vec::new(),
             first_assembly: 0,
             server,
         };
-        unit.server.note_kind();
-        unit.note_simple();
         unit.locate_waiting();
         Ok(unit)
     }
@@ -214,7 +174,7 @@ impl ServiceUnit {
         if self.server.arms.follows || self.rules.limit > 1 {
             return self.server.arms.assemblies.len();
         }
-        1 + usize::from(self.scanning == Scanning::OwnArm)
+        1 + usize::from(self.always_scans())
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.
@@ -383,7 +343,11 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        Time(if self.simple { self.next_command() } else { self.next_unlimited().min(self.limit_event) })
+        Time(if self.rules.way() <= Way::Simple {
+            self.next_command()
+        } else {
+            self.next_unlimited().min(self.limit_event)
+        })
     }
 
     /// The same, without the times of limits.
@@ -434,7 +398,7 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        let step = match (self.simple, &self.limited) {
+        let step = match (self.rules.way() <= Way::Simple, &self.limited) {
             (true, _) => self.step_simple(until),
             (false, None) => self.step_unlimited(until),
             (false, Some(_)) => self.step_limited(until),
@@ -466,7 +430,7 @@ impl ServiceUnit {
         if self.server.cleans_bands() && self.waits_for_step(start, oldest) {
             return Step::Again;
         }
-        if !self.rules.plain {
+        if self.rules.way() == Way::General {
             return self.step_general(start, oldest);
         }
         let index = self.serve_next(start, oldest);
@@ -584,12 +548,12 @@ impl ServiceUnit {
         }
         self.server.take_over(head_set, start);
         let before = *self.server.arm();
-        if self.scanning == Scanning::OwnArm {
+        if self.always_scans() {
             // Blocks that pass before the command is taken are not affected by its transfer.
             self.server.scan_on(start);
         }
         self.serve(start, choice.index);
-        if self.scanning != Scanning::No {
+        if self.scans() {
             self.scan_beside(&item, &before);
         }
         // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
@@ -629,7 +593,7 @@ impl ServiceUnit {
         let c = &outcome.components;
         let write = item.request.command.writes();
         let begin = outcome.arrival.0 + c.queue + c.overhead;
-        if self.scanning == Scanning::OwnArm {
+        if self.always_scans() {
             let end = begin + c.seek + c.rotation + c.transfer;
             self.server.scan_beside(end, (end - c.transfer, end));
         } else if outcome.mechanical {

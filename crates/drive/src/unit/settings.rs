@@ -1,6 +1,7 @@
 //! Changes of a unit while it runs.
 
-use super::{faults, Scanning, ServiceUnit};
+use super::{faults, ServiceUnit, Way};
+use crate::background::media_scan::Scanning;
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::queue::Queue;
@@ -35,12 +36,12 @@ impl ServiceUnit {
 
     /// Whether a scan with an arm of its own reads all the time.
     pub fn always_scans(&self) -> bool {
-        self.scanning == Scanning::OwnArm
+        self.server.arms.scanning == Scanning::OwnArm
     }
 
     /// Whether the medium is scanned.
     pub fn scans(&self) -> bool {
-        self.scanning != Scanning::No
+        self.server.arms.scanning != Scanning::No
     }
 
     /// The drive recovers until `ready`: no service starts, the buffer serves no reads, and no data are
@@ -58,7 +59,10 @@ impl ServiceUnit {
 
     /// Completion times of the commands in service at `now`.
     pub fn service_ends(&self, now: u64) -> Vec<u64> {
-        let ends = if self.rules.plain { vec![self.free] } else { self.services().collect() };
+        let ends = match self.rules.way() {
+            Way::General => self.services().collect(),
+            _ => vec![self.free],
+        };
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
@@ -77,7 +81,6 @@ impl ServiceUnit {
         self.bring_to(now.0);
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
-        self.note_simple();
         let mut queue = Queue::new(needs);
         let order: Vec<usize> = self.queue.by_age().collect();
         for &i in &order {
@@ -156,19 +159,13 @@ impl ServiceUnit {
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
         self.server.happens(now.0);
         for fault in faults::planned(spec, plan, 0) {
-            self.be_general();
+            if self.rules.way() < Way::General {
+                self.rules.ask_at_least(Way::General);
+                self.serve_all_until(self.free);
+            }
             if self.faults.happen(fault, &self.server.arms.head_sets) {
                 self.deconfigure(fault.assembly, now.0);
             }
-        }
-    }
-
-    /// From now on the unit is treated as one with several arms, limits or faults.
-    fn be_general(&mut self) {
-        if self.rules.plain {
-            self.rules.plain = false;
-            self.note_simple();
-            self.serve_all_until(self.free);
         }
     }
 

@@ -1,34 +1,27 @@
 //! The way of a command through a simple unit, which is nearly every unit.
 //!
 //! # Model
-//! A unit is simple if one assembly works at a time, all parts reach all places and none fails, no command has a limit
-//! or a priority, writes do not wait in the buffer, and no step of cleaning holds back a service. What a unit that is
-//! not simple asks for each command is not asked here.
-//!
-//! A simple unit with one arm that always takes the oldest command serves *in sequence*: nothing that comes later has an
-//! effect on a command, except a change of the drive. So if a command can begin before the next change, it is served when
-//! it arrives, and need not wait in the queue.
+//! What other units ask for each command (`Way`) is not asked here. Where commands are served in sequence, nothing that
+//! comes later has an effect on a command, except a change of the drive. So if a command can begin before the next change,
+//! it is served when it arrives, and need not wait in the queue.
 
-use super::{blocks_of, ServiceUnit, Step};
+use super::{blocks_of, ServiceUnit, Step, Way};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::layout::Place;
 use crate::service::{self, Task};
 use headstack_units::Time;
 
 impl ServiceUnit {
-    /// Notes whether the unit is simple; to be called whenever that may change.
-    pub(super) fn note_simple(&mut self) {
-        self.simple =
-            self.rules.plain && self.limited.is_none() && self.write_admission.is_none() && !self.server.cleans_bands();
-        self.in_sequence =
-            self.simple && self.rules.in_order && !self.rules.check_arrivals && self.server.kind != service::GENERAL;
+    /// Whether commands may be served when they arrive.
+    pub fn serves_in_sequence(&self) -> bool {
+        self.rules.way() == Way::InSequence
     }
 
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
     /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
     #[inline(always)]
     pub fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
-        let waits = !self.in_sequence || !self.queue.is_empty();
+        let waits = !self.serves_in_sequence() || !self.queue.is_empty();
         if waits || request.command == Command::Flush || self.is_outside(request) {
             return None;
         }
@@ -78,7 +71,7 @@ impl ServiceUnit {
     /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
     pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
-        if !self.simple || request.command == Command::Flush {
+        if self.rules.way() > Way::Simple || request.command == Command::Flush {
             return self.enqueue(now, now, request);
         }
         let sectors = self.sectors(&request);
