@@ -1,11 +1,13 @@
 //! Commands with a duration limit or a high priority that should go first, within what they may cost.
 
 use super::aged_sptf::{choose, choose_beside};
-use super::satf::served_choice;
-use super::{Choice, CostFunction, Search, View};
+use super::satf::{needs_of, served_choice};
+use super::{Choice, CostFunction, Needs, Search, View};
 use crate::command::Command;
 use crate::limits::{Deadlines, Target};
 use crate::queue::Queue;
+use headstack_schema::Table;
+use std::ops::RangeInclusive;
 
 /// Time over which a drive may save up what limits may cost, in nanoseconds.
 const SAVED_OVER_NS: f64 = 1e9;
@@ -122,31 +124,50 @@ pub struct BesideLimits {
     pub head_start_ns: f64,
 }
 
-impl BesideLimits {
-    /// The next command: what the buffer can serve if the order is `cache_aware`, then as limits ask, then by positioning time
-    /// less `ageing` times age.
+/// Bounds of an ageing: far more than any fit; with many commands waiting about the order of arrival.
+pub(super) const AGEINGS: RangeInclusive<f64> = 0.0..=1e6;
+
+/// SPTF with ageing in proportion to the queue, with an order of its own while commands with limits or priorities wait.
+#[derive(Table)]
+pub(super) struct DepthAged {
+    /// How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit.
+    #[param(default = 1.3, range = AGEINGS)]
+    ageing: f64,
+    /// Whether commands that the buffer can serve go first.
+    #[param(default = true)]
+    cache_aware: bool,
+    #[param(skip)]
+    search: Search,
+    #[param(skip)]
+    allowance: Allowance,
+}
+
+impl DepthAged {
+    pub fn needs(&self) -> Needs {
+        needs_of(self.cache_aware)
+    }
+
+    /// The next command: what the buffer can serve if the order is `cache_aware`, then as limits ask, in the order that
+    /// `beside` says for a number of commands, then by positioning time less weighted age.
     #[inline]
-    pub fn pick_any(
-        &self,
-        (search, allowance): (&mut Search, &mut Allowance),
-        queue: &Queue,
-        view: &View,
-        cache_aware: bool,
-        ageing: f64,
-    ) -> Choice {
-        if cache_aware {
+    pub fn pick(&mut self, queue: &Queue, view: &View, beside: impl FnOnce(f64) -> BesideLimits) -> Choice {
+        if self.cache_aware {
             if let Some(choice) = served_choice(queue, view) {
                 return choice;
             }
         }
+        let n = queue.len() as f64;
         if let Some(deadlines) = view.deadlines {
-            if let Some(choice) = self.pick((search, allowance), queue, view, deadlines) {
+            let state = (&mut self.search, &mut self.allowance);
+            if let Some(choice) = beside(n).pick(state, queue, view, deadlines) {
                 return choice;
             }
         }
-        choose(search, queue, view, ageing)
+        choose(&mut self.search, queue, view, self.ageing / n)
     }
+}
 
+impl BesideLimits {
     /// The next command; `None` while limits may cost no more, and the order without limits decides.
     fn pick(
         &self,
