@@ -182,7 +182,7 @@ impl Drive {
     pub fn role_use(&self, until: Time) -> Option<RoleUse> {
         let mut sum = None;
         for unit in &self.units {
-            unit.add_role_use(until.0, self.units.len(), &mut sum);
+            unit.add_role_use(until, self.units.len(), &mut sum);
         }
         sum
     }
@@ -254,7 +254,7 @@ impl Drive {
         } else {
             let queue = self.queue_of(unit);
             let tags = &mut self.tags[queue];
-            if tags.admits(now.0) {
+            if tags.admits(now) {
                 tags.take();
                 self.units[unit].enqueue(now, now, request);
             } else {
@@ -366,7 +366,7 @@ impl Drive {
     #[inline]
     fn next_admission(&self) -> Option<(Time, usize)> {
         match &self.tags[..] {
-            [tags] => tags.next_admission().map(|at| (Time(at), 0)),
+            [tags] => tags.next_admission().map(|at| (at, 0)),
             queues => next_admission_of(queues),
         }
     }
@@ -431,7 +431,7 @@ impl Drive {
                 Step::Done => {
                     if !self.tags[0].unlimited() {
                         let queue = self.queue_of(unit);
-                        self.tags[queue].serve(part.completion.0);
+                        self.tags[queue].serve(part.completion);
                         self.refill(queue, served);
                     }
                     match self.units.len() {
@@ -463,15 +463,15 @@ impl Drive {
     // Not inlined: nearly always none waits.
     #[inline(never)]
     fn admit_waiting(&mut self, queue: usize, now: Time) {
-        while let Some(next) = self.tags[queue].admit(now.0) {
+        while let Some(next) = self.tags[queue].admit(now) {
             let unit = &mut self.units[next.unit];
             unit.not_before(now);
             unit.enqueue(next.arrival, now, next.request);
         }
     }
 
-    /// Time in each active state up to `until`, summed over all assemblies, in nanoseconds.
-    fn active_until(&mut self, until: u64) -> ActiveByWork {
+    /// Time in each active state up to `until`, summed over all assemblies.
+    fn active_until(&mut self, until: Time) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
             unit.add_active(until, &mut sum);
@@ -484,9 +484,9 @@ impl Drive {
     /// `until`.
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
         self.look(until);
-        let active = self.active_until(until.0);
-        let low = self.low_power_until(until.0);
-        self.meter.read(until.0, &active, low.as_ref())
+        let active = self.active_until(until);
+        let low = self.low_power_until(until);
+        self.meter.read(until, &active, low.as_ref())
     }
 
     /// The joules of [`Drive::energy`] in each state.
@@ -494,24 +494,24 @@ impl Drive {
         self.look(until);
         let mut active = ActiveTime::default();
         let units = self.units.iter_mut();
-        units.for_each(|unit| unit.add_active_time(until.0, &mut active));
+        units.for_each(|unit| unit.add_active_time(until, &mut active));
         let low = match self.control {
             None => None,
-            Some(_) => self.low_power_until(until.0),
+            Some(_) => self.low_power_until(until),
         };
-        if let Some(joules) = self.meter.joules(until.0, &active, low.as_ref()) {
+        if let Some(joules) = self.meter.joules(until, &active, low.as_ref()) {
             return joules;
         }
-        let active = self.active_until(until.0);
-        self.meter.read(until.0, &active, low.as_ref()).joules()
+        let active = self.active_until(until);
+        self.meter.read(until, &active, low.as_ref()).joules()
     }
 
     /// Restarts the count of time and energy at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
         self.note_restart(now);
-        let active = self.active_until(now.0);
-        let low = self.low_power_until(now.0);
-        self.meter.reset(now.0, active, low.unwrap_or_default());
+        let active = self.active_until(now);
+        let low = self.low_power_until(now);
+        self.meter.reset(now, active, low.unwrap_or_default());
     }
 
     /// Commands that a queue holds at once; 0 for all.
@@ -555,5 +555,5 @@ fn next_of(units: &[ServiceUnit]) -> (usize, Time) {
 #[inline(never)]
 fn next_admission_of(queues: &[Tags]) -> Option<(Time, usize)> {
     let queues = queues.iter().enumerate();
-    queues.filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q))).min()
+    queues.filter_map(|(q, tags)| tags.next_admission().map(|at| (at, q))).min()
 }

@@ -53,7 +53,7 @@ impl Scheduler for DeadlineSptf {
             weight: self.ageing_beside_limits / n,
             slack_weight: 0.0,
             urgency: Urgency { after: self.urgent_after, before_ns: f64::INFINITY },
-            detour_late_ns: 0,
+            detour_late: Span::ZERO,
             head_start_ns: self.head_start.non_negative() as f64,
         })
     }

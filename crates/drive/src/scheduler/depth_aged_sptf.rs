@@ -75,7 +75,7 @@ impl Scheduler for DepthAgedSptf {
             weight: self.ageing_beside_limits * (n / FALLS_ABOVE).max(1.0).powf(-self.falls_with_depth) / n,
             slack_weight: self.slack_ageing / n,
             urgency: Urgency { after: self.urgent_after, before_ns: self.urgent_before.non_negative() as f64 },
-            detour_late_ns: self.detour_late.non_negative(),
+            detour_late: self.detour_late,
             head_start_ns: 0.0,
         })
     }

@@ -7,6 +7,7 @@ use crate::command::Command;
 use crate::limits::{Deadlines, Target};
 use crate::queue::Queue;
 use headstack_schema::Table;
+use headstack_units::{Span, Time};
 use std::ops::RangeInclusive;
 
 /// Time over which a drive may save up what limits may cost, in nanoseconds.
@@ -25,15 +26,15 @@ const EARNED: f64 = 0.8;
 #[derive(Debug, Default)]
 pub struct Allowance {
     saved_ns: f64,
-    seen: u64,
+    seen: Time,
 }
 
 impl Allowance {
     /// Whether a command may go first at `now`.
-    pub fn allows(&mut self, now: u64, share: f64) -> bool {
+    pub fn allows(&mut self, now: Time, share: f64) -> bool {
         let share = share * EARNED;
         let most = share * SAVED_OVER_NS;
-        let passed = now.saturating_sub(self.seen) as f64;
+        let passed = now.ns_since(self.seen) as f64;
         self.seen = self.seen.max(now);
         self.saved_ns = (self.saved_ns + share * passed).min(most);
         self.saved_ns > 0.0
@@ -45,9 +46,9 @@ impl Allowance {
     }
 }
 
-/// The longest target with which the order was measured, in nanoseconds. A longer one counts as this one: no drive is known to
+/// The longest target with which the order was measured. A longer one counts as this one: no drive is known to
 /// let a command wait for seconds because that is allowed.
-const LONGEST_NS: u64 = 300_000_000;
+const LONGEST: Span = Span(300_000_000);
 
 /// When a command with a target becomes urgent: after this share of its target, or so long before its end if that is later.
 #[derive(Debug, Clone, Copy)]
@@ -61,9 +62,9 @@ impl Urgency {
     pub const ALWAYS: Urgency = Urgency { after: 0.0, before_ns: f64::INFINITY };
 
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
-    pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
-        let wait = target.wait.min(LONGEST_NS) as f64;
-        let waited = now.saturating_sub(target.received) as f64;
+    pub fn wait_ns(&self, target: Target, now: Time) -> f64 {
+        let wait = target.wait.min(LONGEST).0 as f64;
+        let waited = now.ns_since(target.received) as f64;
         (wait * self.after).max(wait - self.before_ns) - waited
     }
 }
@@ -79,13 +80,12 @@ struct Urgent<'a> {
 impl CostFunction for Urgent<'_> {
     type Cost = u64;
 
-    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
+    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
         let target = self.deadlines.of(i)?;
         if self.urgency.wait_ns(target, self.view.now) > 0.0 {
             return None;
         }
-        let (cost, arm) = self.view.cost(self.queue, i);
-        (cost < u64::MAX).then_some((cost, arm))
+        self.view.positioning::<false>(self.queue, i, arm)
     }
 
     fn within_ns(&self, cost: u64) -> u64 {
@@ -113,14 +113,14 @@ pub fn nearest(
 /// `slack_weight` times the time until it is *urgent* ([`Urgency`]). If any is urgent, and limits may cost more
 /// ([`Allowance`]), the nearest urgent one goes next. But first another command is served on the way, if that one delays the
 /// urgent one by less than the command whose turn it is would take, ages counted, and if the urgent one is still reached
-/// at most `detour_late_ns` after its target. A command with a target that is not urgent goes next where it is nearer
+/// at most `detour_late` after its target. A command with a target that is not urgent goes next where it is nearer
 /// than the one whose turn it is plus `head_start_ns`.
 #[derive(Debug, Clone, Copy)]
 pub struct BesideLimits {
     pub weight: f64,
     pub slack_weight: f64,
     pub urgency: Urgency,
-    pub detour_late_ns: u64,
+    pub detour_late: Span,
     pub head_start_ns: f64,
 }
 
@@ -208,7 +208,7 @@ impl BesideLimits {
     /// Weighted age of a command, in nanoseconds.
     fn worth(&self, queue: &Queue, view: &View, i: usize) -> f64 {
         let arrival = queue.items()[i].arrival.at;
-        self.weight * view.now.saturating_sub(arrival) as i64 as f64
+        self.weight * view.now.ns_since(arrival) as i64 as f64
     }
 
     /// A command to be served before an urgent one, instead of the one whose turn it is.
@@ -220,8 +220,8 @@ impl BesideLimits {
         (urgent, usual): (Choice, Choice),
     ) -> Option<Detour> {
         let target = deadlines.of(urgent.index)?;
-        let due = target.received + target.wait.min(LONGEST_NS) + self.detour_late_ns;
-        let within = due.saturating_sub(view.now);
+        let due = target.received + target.wait.min(LONGEST) + self.detour_late;
+        let within = due.ns_since(view.now);
         let took = view.cost(queue, usual.index).0 + queue.items()[usual.index].transfer_ns();
         let turn = took as f64 - self.worth(queue, view, usual.index);
         let found = self.on_the_way(queue, view, urgent, within);

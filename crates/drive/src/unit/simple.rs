@@ -25,9 +25,9 @@ impl ServiceUnit {
         if waits || request.command == Command::Flush || self.is_outside(request) {
             return None;
         }
-        let decoding_since = now.0 + self.rules.per_request;
+        let decoding_since = now.after(self.rules.per_request);
         let start = decoding_since.max(self.free).max(self.server.times.now);
-        if start >= before.0 {
+        if start >= before {
             return None;
         }
         let served = match self.server.kind {
@@ -41,7 +41,7 @@ impl ServiceUnit {
     /// Serves a command that arrives at `now` from `start` on. The result is in the server's `done`. False, and nothing
     /// done, if it is not [usual](service::CommandServer::is_usual).
     #[inline(never)]
-    fn serve_new<const K: u8>(&mut self, now: Time, start: u64, request: &DriveRequest) -> bool {
+    fn serve_new<const K: u8>(&mut self, now: Time, start: Time, request: &DriveRequest) -> bool {
         let (sector, count) = self.sectors(request);
         let mut place = Place::default();
         let mechanics = &self.server.mechanics;
@@ -52,7 +52,7 @@ impl ServiceUnit {
         }
         let task = Task {
             start,
-            decoding_since: now.0 + self.rules.per_request,
+            decoding_since: now.after(self.rules.per_request),
             after_write: self.last_was_write,
             sector,
             count,
@@ -63,8 +63,8 @@ impl ServiceUnit {
         };
         self.last_was_write = request.command.writes();
         self.server.execute::<K>(&task, request.command);
-        self.sign(request.id, now.0, start);
-        self.free = self.server.done.completion.0;
+        self.sign(request.id, now, start);
+        self.free = self.server.done.completion;
         true
     }
 
@@ -92,7 +92,7 @@ impl ServiceUnit {
         }
         let oldest = self.queue.oldest();
         let start = self.next_start(oldest);
-        if start >= until.0 {
+        if start >= until {
             return Step::Nothing;
         }
         self.serve_next(start, oldest);
@@ -101,7 +101,7 @@ impl ServiceUnit {
 
     /// Serves the command whose turn it is at `start` in a unit with one assembly at work. Returns its number.
     #[inline(always)]
-    pub(super) fn serve_next(&mut self, start: u64, oldest: usize) -> usize {
+    pub(super) fn serve_next(&mut self, start: Time, oldest: usize) -> usize {
         let mut index = oldest;
         if !self.rules.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
@@ -112,7 +112,7 @@ impl ServiceUnit {
             index = choice.index;
         }
         self.serve(start, index);
-        self.free = self.server.done.completion.0;
+        self.free = self.server.done.completion;
         index
     }
 }
