@@ -5,7 +5,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::parallelism::HeadSet;
 use crate::phase::{MechanicalAccess, Timeline, Track, Work};
 use crate::service::pass::{AccessRequest, Pass, Scratch};
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 
 /// One arm assembly.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Assembly {
     /// What it does while no command uses it.
     pub jobs: Jobs,
     /// When its command in service completes, or its roles have changed: until then it takes no command.
-    pub serves_until: u64,
+    pub serves_until: Time,
 }
 
 /// The moving parts of an assembly.
@@ -37,7 +37,7 @@ pub(crate) struct Coupling {
     /// How far the platter was turned on by waits that a limit study shortens.
     pub turned: Turn,
     /// Movements of the first head set: start in nanoseconds, and target cylinder.
-    pub moves: Vec<(u64, u32)>,
+    pub moves: Vec<(Time, u32)>,
 }
 
 impl Mechanism {
@@ -57,14 +57,14 @@ impl Mechanism {
     /// To be called when the active head set has moved from `before`, starting at `at`: moves the other head
     /// sets of the assembly along, and records the movement where it matters to other assemblies.
     #[inline]
-    pub fn carry(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
+    pub fn carry(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: Time) {
         if self.arms.len() > 1 || self.coupling.is_some() {
             self.carry_others(head_sets, cylinders, before, at);
         }
     }
 
     #[inline(never)]
-    fn carry_others(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: u64) {
+    fn carry_others(&mut self, head_sets: &[HeadSet], cylinders: u32, before: &Arm, at: Time) {
         let here = self.arms[self.active_set];
         let turned = here.angle.since(before.angle);
         let base = i64::from(here.cylinder) - i64::from(head_sets[self.active_set].offset);
@@ -84,7 +84,7 @@ impl Mechanism {
 
     /// Adds a pass that the active head set carries out to the timeline. `now` is the clock.
     #[inline(always)]
-    pub fn add_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass, scratch: &mut Scratch) {
+    pub fn add_pass(&mut self, now: Time, order: &AccessRequest, work: Work, pass: &Pass, scratch: &mut Scratch) {
         if scratch.accesses.is_empty() {
             return self.add_plain_pass(now, order, work, pass, self.track());
         }
@@ -97,15 +97,15 @@ impl Mechanism {
 
     /// As [`Mechanism::add_pass`], for a pass over one run of the track `track`.
     #[inline(always)]
-    pub fn add_plain_pass(&mut self, now: u64, order: &AccessRequest, work: Work, pass: &Pass, track: Track) {
-        let there = order.start + pass.seek;
+    pub fn add_plain_pass(&mut self, now: Time, order: &AccessRequest, work: Work, pass: &Pass, track: Track) {
+        let there = order.start.after(pass.seek);
         let access = MechanicalAccess {
             work,
             write: order.write,
             start: order.start,
             distance: pass.distance,
             there,
-            first: there + pass.rotation,
+            first: there.after(pass.rotation),
             end: pass.end,
             track,
         };
@@ -113,7 +113,7 @@ impl Mechanism {
     }
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
-    pub fn follow(&mut self, now: u64, m: &Mechanics, head_sets: &[HeadSet], at: u64, cylinder: u32) {
+    pub fn follow(&mut self, now: Time, m: &Mechanics, head_sets: &[HeadSet], at: Time, cylinder: u32) {
         if self.timeline.free() > at {
             return;
         }
@@ -121,7 +121,7 @@ impl Mechanism {
         let last = i64::from(m.positions()) - 1;
         let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&head_sets[0]));
-        let there = at + u64::from(m.seek.ns(distance));
+        let there = at.after(u64::from(m.seek.ns(distance)));
         for (arm, head_set) in self.arms.iter_mut().zip(head_sets) {
             arm.cylinder = target(head_set);
         }

@@ -137,6 +137,12 @@ impl Completion {
         Completion { id: request.id, arrival: now, completion: now, error: true, ..Completion::default() }
     }
 
+    /// The completion of a command that ends without service at `now`, with an error.
+    pub(crate) fn ended(request: &DriveRequest, arrival: Time, now: Time) -> Completion {
+        let components = Components { queue: now.ns_from(arrival), ..Components::default() };
+        Completion { arrival, components, ..Completion::refused(request, now) }
+    }
+
     /// The command waits, if needed, until `at`.
     pub(crate) fn held_until(&mut self, at: Time) {
         self.components.queue += at.0.saturating_sub(self.completion.0);

@@ -39,14 +39,9 @@ pub use zones::ZoneRules;
 pub struct Drive {
     units: Vec<ServiceUnit>,
     done: Vec<Completion>,
-    /// Whether nothing stands between the host and the one unit: no power conditions, no limit of tags, nobody who watches;
-    /// and whether there are no zones either, so that a command goes to the unit at once.
-    open: bool,
-    direct: bool,
-    /// Whether there are no power conditions and nobody watches.
-    plain: bool,
+    way: Way,
     /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
-    /// was asked for.
+    /// was asked for. It comes by [`Drive::controlled`] alone.
     control: Option<Box<Control>>,
     design: Arc<DriveDesign>,
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
@@ -56,11 +51,27 @@ pub struct Drive {
     free_joins: Vec<usize>,
     meter: Meter,
     listener: Option<Listener>,
+    /// It comes and goes by [`Drive::set_watched`] alone.
     watched: Option<Watched>,
     /// Its duration limits, once they were changed.
     limits: Option<Box<LimitsSpec>>,
     /// The zones of a host-managed drive.
     zones: Option<Box<Zones>>,
+}
+
+/// The way of commands to the units, by what stands there. Each way may have what stands on those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// Nothing stands before the one unit: a command goes there at once.
+    Direct,
+    /// The one unit gets what the zones admit.
+    Zoned,
+    /// Units and tags are handled in order of time.
+    Ordered,
+    /// There are power conditions or changes.
+    Controlled,
+    /// Somebody watches.
+    Watched,
 }
 
 /// A command that was split over several units.
@@ -93,9 +104,7 @@ impl Drive {
             listener: None,
             watched: None,
             limits: None,
-            open: false,
-            direct: false,
-            plain: false,
+            way: Way::Watched,
             zones: zones.map(Box::new),
             design,
             units,
@@ -103,15 +112,23 @@ impl Drive {
             free_joins: Vec::new(),
             done: Vec::new(),
         };
-        drive.note_open();
+        drive.way = drive.find_way();
         drive
     }
 
-    /// Notes what stands between the host and the units; to be called whenever that may change.
-    fn note_open(&mut self) {
-        self.plain = self.control.is_none() && self.watched.is_none();
-        self.open = self.plain && self.units.len() == 1 && self.tags[0].unlimited();
-        self.direct = self.open && self.zones.is_none();
+    /// Finds the way of commands.
+    fn find_way(&self) -> Way {
+        if self.watched.is_some() {
+            Way::Watched
+        } else if self.control.is_some() {
+            Way::Controlled
+        } else if self.units.len() > 1 || !self.tags[0].unlimited() {
+            Way::Ordered
+        } else if self.zones.is_some() {
+            Way::Zoned
+        } else {
+            Way::Direct
+        }
     }
 
     /// The immutable part of the drive.
@@ -165,7 +182,7 @@ impl Drive {
     pub fn role_use(&self, until: Time) -> Option<RoleUse> {
         let mut sum = None;
         for unit in &self.units {
-            unit.add_role_use(until.0, self.units.len(), &mut sum);
+            unit.add_role_use(until, self.units.len(), &mut sum);
         }
         sum
     }
@@ -175,8 +192,8 @@ impl Drive {
     /// A request that is empty or reaches past the end of the drive completes at once with an error.
     #[inline(always)]
     pub fn submit(&mut self, now: Time, request: DriveRequest) {
-        match (self.direct, &mut self.units[..]) {
-            (true, [unit]) => match unit.accept(now, &request) {
+        match (self.way, &mut self.units[..]) {
+            (Way::Direct, [unit]) => match unit.accept(now, &request) {
                 Some(c) => self.done.push(c),
                 None => unit.enqueue_at_once(now, request),
             },
@@ -186,7 +203,7 @@ impl Drive {
 
     /// Whether [`Drive::serve_at_once`] serves usual commands, as long as the drive is not changed.
     pub fn serves_in_sequence(&self) -> bool {
-        self.direct && self.units[0].in_sequence
+        self.way == Way::Direct && self.units[0].serves_in_sequence()
     }
 
     /// Serves a command that arrives at `now`, to which the drive must have been advanced, and returns its completion, as
@@ -195,7 +212,7 @@ impl Drive {
     /// command first, or the command is unusual. Until `before`, the drive must not be changed or asked for its state.
     #[inline(always)]
     pub fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
-        match (self.direct && self.done.is_empty(), &mut self.units[..]) {
+        match (self.way == Way::Direct && self.done.is_empty(), &mut self.units[..]) {
             (true, [unit]) => unit.serve_at_once(now, request, before),
             _ => None,
         }
@@ -204,12 +221,10 @@ impl Drive {
     // Not inlined, so that drives without zones and parts are as fast as without it.
     #[inline(never)]
     fn submit_indirectly(&mut self, now: Time, request: DriveRequest) {
-        if self.plain {
-            self.submit_now(now, request);
-        } else if self.watched.is_some() {
-            self.submit_watched(now, request);
-        } else {
-            self.submit_controlled(now, request);
+        match self.way {
+            Way::Watched => self.submit_watched(now, request),
+            Way::Controlled => self.submit_controlled(now, request),
+            _ => self.submit_now(now, request),
         }
     }
 
@@ -239,7 +254,7 @@ impl Drive {
         } else {
             let queue = self.queue_of(unit);
             let tags = &mut self.tags[queue];
-            if tags.admits(now.0) {
+            if tags.admits(now) {
                 tags.take();
                 self.units[unit].enqueue(now, now, request);
             } else {
@@ -328,7 +343,7 @@ impl Drive {
         if !self.done.is_empty() {
             return Time::ZERO;
         }
-        match (self.open, &self.units[..]) {
+        match (self.way <= Way::Zoned, &self.units[..]) {
             (true, [unit]) => unit.next_event(),
             _ => self.next_event_generally(),
         }
@@ -351,7 +366,7 @@ impl Drive {
     #[inline]
     fn next_admission(&self) -> Option<(Time, usize)> {
         match &self.tags[..] {
-            [tags] => tags.next_admission().map(|at| (Time(at), 0)),
+            [tags] => tags.next_admission().map(|at| (at, 0)),
             queues => next_admission_of(queues),
         }
     }
@@ -364,15 +379,17 @@ impl Drive {
             self.done.iter().for_each(&mut *sink);
             self.done.clear();
         }
-        match (self.open, &mut self.units[..]) {
+        match (self.way <= Way::Zoned, &mut self.units[..]) {
             (true, [unit]) => loop {
                 if let Step::Nothing = unit.step(until, sink) {
                     return;
                 }
             },
-            _ if self.plain => self.advance_in_order(until, sink),
-            _ if self.watched.is_some() => self.advance_watched(until, sink),
-            _ => self.advance_controlled(until, sink),
+            _ => match self.way {
+                Way::Watched => self.advance_watched(until, sink),
+                Way::Controlled => self.advance_controlled(until, sink),
+                _ => self.advance_in_order(until, sink),
+            },
         }
     }
 
@@ -414,7 +431,7 @@ impl Drive {
                 Step::Done => {
                     if !self.tags[0].unlimited() {
                         let queue = self.queue_of(unit);
-                        self.tags[queue].serve(part.completion.0);
+                        self.tags[queue].serve(part.completion);
                         self.refill(queue, served);
                     }
                     match self.units.len() {
@@ -446,15 +463,15 @@ impl Drive {
     // Not inlined: nearly always none waits.
     #[inline(never)]
     fn admit_waiting(&mut self, queue: usize, now: Time) {
-        while let Some(next) = self.tags[queue].admit(now.0) {
+        while let Some(next) = self.tags[queue].admit(now) {
             let unit = &mut self.units[next.unit];
             unit.not_before(now);
             unit.enqueue(next.arrival, now, next.request);
         }
     }
 
-    /// Time in each active state up to `until`, summed over all assemblies, in nanoseconds.
-    fn active_until(&mut self, until: u64) -> ActiveByWork {
+    /// Time in each active state up to `until`, summed over all assemblies.
+    fn active_until(&mut self, until: Time) -> ActiveByWork {
         let mut sum = ActiveByWork::default();
         for unit in &mut self.units {
             unit.add_active(until, &mut sum);
@@ -467,9 +484,9 @@ impl Drive {
     /// `until`.
     pub fn energy(&mut self, until: Time) -> DriveEnergy {
         self.look(until);
-        let active = self.active_until(until.0);
-        let low = self.low_power_until(until.0);
-        self.meter.read(until.0, &active, low.as_ref())
+        let active = self.active_until(until);
+        let low = self.low_power_until(until);
+        self.meter.read(until, &active, low.as_ref())
     }
 
     /// The joules of [`Drive::energy`] in each state.
@@ -477,24 +494,24 @@ impl Drive {
         self.look(until);
         let mut active = ActiveTime::default();
         let units = self.units.iter_mut();
-        units.for_each(|unit| unit.add_active_time(until.0, &mut active));
+        units.for_each(|unit| unit.add_active_time(until, &mut active));
         let low = match self.control {
             None => None,
-            Some(_) => self.low_power_until(until.0),
+            Some(_) => self.low_power_until(until),
         };
-        if let Some(joules) = self.meter.joules(until.0, &active, low.as_ref()) {
+        if let Some(joules) = self.meter.joules(until, &active, low.as_ref()) {
             return joules;
         }
-        let active = self.active_until(until.0);
-        self.meter.read(until.0, &active, low.as_ref()).joules()
+        let active = self.active_until(until);
+        self.meter.read(until, &active, low.as_ref()).joules()
     }
 
     /// Restarts the count of time and energy at `now`, as at the end of a warm-up.
     pub fn reset_statistics(&mut self, now: Time) {
         self.note_restart(now);
-        let active = self.active_until(now.0);
-        let low = self.low_power_until(now.0);
-        self.meter.reset(now.0, active, low.unwrap_or_default());
+        let active = self.active_until(now);
+        let low = self.low_power_until(now);
+        self.meter.reset(now, active, low.unwrap_or_default());
     }
 
     /// Commands that a queue holds at once; 0 for all.
@@ -538,5 +555,5 @@ fn next_of(units: &[ServiceUnit]) -> (usize, Time) {
 #[inline(never)]
 fn next_admission_of(queues: &[Tags]) -> Option<(Time, usize)> {
     let queues = queues.iter().enumerate();
-    queues.filter_map(|(q, tags)| tags.next_admission().map(|at| (Time(at), q))).min()
+    queues.filter_map(|(q, tags)| tags.next_admission().map(|at| (at, q))).min()
 }

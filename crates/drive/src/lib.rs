@@ -47,9 +47,6 @@ mod tags;
 mod unit;
 mod unit_plan;
 
-/// A time in nanoseconds that never comes.
-const NEVER: u64 = headstack_units::Time::NEVER.0;
-
 pub use command::{Command, Completion, Components, DriveRequest, Fault, Hint, LimitIndex};
 pub use counters::Counters;
 pub use described::{Described, Unsaid};

@@ -7,6 +7,7 @@
 //! computed when it is needed: by a command that arrives, the meter, or a setting.
 
 use crate::power::conditions::{Condition, ConditionPhase, ConditionTime, Conditions, Rest};
+use headstack_units::{Span, Time};
 
 /// The power conditions of one drive over time.
 #[derive(Debug)]
@@ -24,37 +25,38 @@ pub(crate) struct LowPower {
 impl LowPower {
     /// A drive that has been ready for commands since time zero.
     pub fn new(design: Conditions) -> LowPower {
-        LowPower { design, rest: Rest::new(0), settled: ConditionTime::default(), pending: Vec::new(), untold: None }
+        let rest = Rest::new(Time::ZERO);
+        LowPower { design, rest, settled: ConditionTime::default(), pending: Vec::new(), untold: None }
     }
 
-    /// The time up to which all is decided, in nanoseconds. If it lies ahead, the drive is recovering until
+    /// The time up to which all is decided. If it lies ahead, the drive is recovering until
     /// then, or is to begin a change that its host asked for then.
-    pub fn decided(&self) -> u64 {
+    pub fn decided(&self) -> Time {
         self.rest.reported_until()
     }
 
     /// Whether the drive was active when it was last looked at, and nothing is decided beyond `now`.
     #[inline]
-    pub fn is_active_at(&self, now: u64) -> bool {
+    pub fn is_active_at(&self, now: Time) -> bool {
         self.rest.condition() == Condition::Active && self.decided() <= now
     }
 
     /// Records that the drive has been idle since `idle_since`.
-    pub fn rests_since(&mut self, idle_since: u64) {
+    pub fn rests_since(&mut self, idle_since: Time) {
         if idle_since > self.rest.reported_until() {
             self.rest = Rest::new(idle_since);
         }
     }
 
     /// Advances through the conditions of a resting drive up to `until`.
-    pub fn go_on(&mut self, until: u64) {
+    pub fn go_on(&mut self, until: Time) {
         let mut phases = Vec::new();
         self.rest.advance(&self.design, until, &mut |p| phases.push(p));
         self.record(phases, until);
     }
 
     /// A command arrives at `now` while the drive rests. Returns when its service can begin.
-    pub fn wake(&mut self, now: u64) -> u64 {
+    pub fn wake(&mut self, now: Time) -> Time {
         let mut phases = Vec::new();
         let ready = self.rest.wake(&self.design, now, &mut |p| phases.push(p));
         self.record(phases, now);
@@ -62,13 +64,13 @@ impl LowPower {
     }
 
     /// The host asks a resting drive for a condition.
-    pub fn ask(&mut self, now: u64, wanted: Condition) {
+    pub fn ask(&mut self, now: Time, wanted: Condition) {
         let mut phases = Vec::new();
         self.rest.ask(&self.design, now, wanted, &mut |p| phases.push(p));
         self.record(phases, now);
     }
 
-    fn record(&mut self, phases: Vec<ConditionPhase>, clock: u64) {
+    fn record(&mut self, phases: Vec<ConditionPhase>, clock: Time) {
         if phases.is_empty() && self.pending.is_empty() {
             return;
         }
@@ -89,14 +91,14 @@ impl LowPower {
     }
 
     /// Time in low-power conditions up to `until`, to which it must have been advanced.
-    pub fn time_until(&self, until: u64) -> ConditionTime {
+    pub fn time_until(&self, until: Time) -> ConditionTime {
         let mut time = self.settled;
         self.pending.iter().for_each(|p| time.add(p, until));
         time
     }
 
     /// The condition at `now`, to which it must have been advanced.
-    pub fn condition_at(&self, now: u64) -> Condition {
+    pub fn condition_at(&self, now: Time) -> Condition {
         let here = self.pending.iter().rev().find(|p| p.from <= now && now < p.to);
         match here {
             Some(phase) => phase.condition,
@@ -111,7 +113,7 @@ impl LowPower {
     }
 
     /// Sets the timer of a condition. The conditions must have been advanced to the present time.
-    pub fn set_timer(&mut self, condition: Condition, timer: Option<u64>) {
+    pub fn set_timer(&mut self, condition: Condition, timer: Option<Span>) {
         self.design = self.design.with_timer(condition, timer);
     }
 

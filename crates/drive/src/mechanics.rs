@@ -169,7 +169,7 @@ impl Mechanics {
 
     /// Rotational latency from `at` until `angle` is under the heads of `arm`, in nanoseconds.
     #[inline]
-    pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
+    pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: Time) -> u64 {
         self.wait_for(self.ahead(arm, angle, at))
     }
 
@@ -188,8 +188,8 @@ impl Mechanics {
     /// the rounding of times to nanoseconds would add up and cost a turn. So a transfer that starts a few
     /// nanoseconds late still ends on time.
     #[inline]
-    pub fn late_ns(&self, arm: &Arm, angle: Turn, at: u64) -> u64 {
-        let under = self.rotation.angle_at(Time(at));
+    pub fn late_ns(&self, arm: &Arm, angle: Turn, at: Time) -> u64 {
+        let under = self.rotation.angle_at(at);
         let late = under.since(angle.plus(arm.angle));
         if late.0 < (u64::MAX - REACHED) / 4 || late.0 > u64::MAX - REACHED {
             0
@@ -202,7 +202,7 @@ impl Mechanics {
     /// `angle` that is left out. So the sector is under the head after the scaled wait, and the following
     /// ones pass as usual. The phase is kept in `arm`.
     #[inline]
-    pub fn skip_rest(&self, arm: &mut Arm, angle: Turn, at: u64) {
+    pub fn skip_rest(&self, arm: &mut Arm, angle: Turn, at: Time) {
         if self.rotation_scale != 1.0 {
             let left_out = self.ahead(arm, angle, at).as_turns() * (1.0 - self.rotation_scale);
             arm.angle = arm.angle.since(Turn::from_turns(left_out));
@@ -217,17 +217,17 @@ impl Mechanics {
 
     /// The angle by which the platter turns from `at` until `angle` is under the heads of `arm`.
     #[inline]
-    pub(crate) fn ahead(&self, arm: &Arm, angle: Turn, at: u64) -> Turn {
-        let under = self.rotation.angle_at(Time(at));
+    pub(crate) fn ahead(&self, arm: &Arm, angle: Turn, at: Time) -> Turn {
+        let under = self.rotation.angle_at(at);
         let ahead = angle.plus(arm.angle).since(under);
         Turn(if ahead.0 > REACHED { 0 } else { ahead.0 })
     }
 
     /// Positioning time of an access whose movement may start at `at`.
     #[inline]
-    pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: u64) -> Positioning {
+    pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: Time) -> Positioning {
         let seek = self.move_ns(arm, place.cylinder, place.head, write);
-        Positioning { seek, rotation: self.wait_ns(arm, place.angle, at + seek) }
+        Positioning { seek, rotation: self.wait_ns(arm, place.angle, at.after(seek)) }
     }
 
     /// Physical sectors per second that a long read from the sector `first` on gets, over so many runs
@@ -240,18 +240,18 @@ impl Mechanics {
     pub fn sustained_sectors_per_s(&self, first: u64, runs: u32) -> Option<f64> {
         let mut place = self.layout.locate(first)?;
         let mut arm = Arm { cylinder: place.cylinder, head: place.head, ..Arm::default() };
-        let begin = self.wait_ns(&arm, place.angle, 0);
+        let begin = Time(self.wait_ns(&arm, place.angle, Time::ZERO));
         let (mut sector, mut at) = (first, begin);
         for _ in 0..runs {
-            at += Mechanics::pass_ns(place.run, place.sector_ns);
+            at = at.after(Mechanics::pass_ns(place.run, place.sector_ns));
             sector += u64::from(place.run);
             if !self.layout.locate_into(sector, &mut place) {
                 break;
             }
-            at += self.position(&arm, &place, false, at).total();
+            at = at.after(self.position(&arm, &place, false, at).total());
             (arm.cylinder, arm.head) = (place.cylinder, place.head);
         }
-        Some((sector - first) as f64 / ((at - begin) as f64 * 1e-9))
+        Some((sector - first) as f64 / (at.ns_from(begin) as f64 * 1e-9))
     }
 
     /// Time that `count` sectors take to pass under a head or over a link, in nanoseconds, rounded to the

@@ -14,6 +14,7 @@ use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
 use headstack_engine::ByMode;
 use headstack_schema::Columns;
+use headstack_units::Time;
 use serde::Serialize;
 
 /// Time in each state and its energy, from the last reset to a given time.
@@ -145,7 +146,7 @@ pub(crate) struct Meter {
 /// A period in which each state draws the power that `watts` says.
 #[derive(Debug)]
 struct Epoch {
-    from: u64,
+    from: Time,
     /// Active time before the period.
     active: ActiveByWork,
     /// The sum of `active`.
@@ -177,7 +178,7 @@ impl Meter {
         Meter {
             at_once: at_once.max(1),
             epochs: vec![Epoch {
-                from: 0,
+                from: Time::ZERO,
                 active: ActiveByWork::default(),
                 active_time: ActiveTime::default(),
                 low: ConditionTime::default(),
@@ -188,7 +189,7 @@ impl Meter {
     }
 
     /// Restarts the count at `now`. `active` and `low` are the times up to `now`.
-    pub fn reset(&mut self, now: u64, active: ActiveByWork, low: ConditionTime) {
+    pub fn reset(&mut self, now: Time, active: ActiveByWork, low: ConditionTime) {
         let over = self.epochs.iter().skip(1).take_while(|e| e.from <= now).count();
         self.epochs.drain(..over);
         if let Some(first) = self.epochs.first_mut() {
@@ -200,7 +201,7 @@ impl Meter {
     /// before `at`.
     pub fn change(
         &mut self,
-        at: u64,
+        at: Time,
         active: ActiveByWork,
         low: ConditionTime,
         (watts, conditions): (StateWatts, Conditions),
@@ -210,7 +211,7 @@ impl Meter {
 
     /// Energy from the last reset to `until`. `active` and `low` are the times up to `until`; `low` is `None`
     /// if the drive was never in a low-power condition.
-    pub fn read(&self, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
+    pub fn read(&self, until: Time, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
         if let [epoch] = &self.epochs[..] {
             return self.drawn(epoch, until, active, low);
         }
@@ -230,7 +231,7 @@ impl Meter {
     /// The joules of [`Meter::read`] in each state, from the active time up to `until` over all kinds of work. A time
     /// series samples every drive, so this is quick. `None` if the drive has changed its speed.
     #[inline]
-    pub fn joules(&self, until: u64, active: &ActiveTime, low: Option<&ConditionTime>) -> Option<ByMode> {
+    pub fn joules(&self, until: Time, active: &ActiveTime, low: Option<&ConditionTime>) -> Option<ByMode> {
         let [epoch] = &self.epochs[..] else { return None };
         let sum = active.since(&epoch.active_time);
         let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
@@ -245,9 +246,9 @@ impl Meter {
     }
 
     /// Seconds from the start of a period to `until` in which the drive was ready and not active.
-    fn ready_s(&self, epoch: &Epoch, until: u64, active: &ActiveTime, low_ns: u64) -> f64 {
+    fn ready_s(&self, epoch: &Epoch, until: Time, active: &ActiveTime, low_ns: u64) -> f64 {
         // Computed in whole nanoseconds, so that the remainder is exact.
-        let elapsed = i128::from(until.saturating_sub(epoch.from)) - i128::from(low_ns);
+        let elapsed = i128::from(until.ns_since(epoch.from)) - i128::from(low_ns);
         let busy = i128::from(active.seek + active.rotation + active.transfer);
         let ready = elapsed * self.at_once as i128 - busy;
         debug_assert!(
@@ -259,7 +260,7 @@ impl Meter {
     }
 
     /// Energy from the start of a period to `until`.
-    fn drawn(&self, epoch: &Epoch, until: u64, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
+    fn drawn(&self, epoch: &Epoch, until: Time, active: &ActiveByWork, low: Option<&ConditionTime>) -> DriveEnergy {
         let w = &epoch.watts;
         let mut sum = ActiveTime::default();
         let mut by_work = [WorkEnergy::default(); Work::ALL.len()];

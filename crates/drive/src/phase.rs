@@ -129,21 +129,21 @@ impl ActiveTime {
 /// Active time by kind of work; the index is the number of a [`Work`].
 pub(crate) type ActiveByWork = [ActiveTime; Work::ALL.len()];
 
-/// A movement, a rotational wait and a transfer without a gap. Times are in nanoseconds.
+/// A movement, a rotational wait and a transfer without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MechanicalAccess {
     pub work: Work,
     /// Whether the movement ends with write settling.
     pub write: bool,
-    pub start: u64,
+    pub start: Time,
     /// Seek distance in cylinders, or the layout's radial steps.
     pub distance: u32,
     /// End of the movement.
-    pub there: u64,
+    pub there: Time,
     /// End of the wait, start of the transfer.
-    pub first: u64,
+    pub first: Time,
     /// End of the transfer.
-    pub end: u64,
+    pub end: Time,
     /// Where the movement ends.
     pub track: Track,
 }
@@ -153,11 +153,11 @@ impl MechanicalAccess {
     const NONE: MechanicalAccess = MechanicalAccess {
         work: Work::Request,
         write: false,
-        start: 0,
+        start: Time::ZERO,
         distance: 0,
-        there: 0,
-        first: 0,
-        end: 0,
+        there: Time::ZERO,
+        first: Time::ZERO,
+        end: Time::ZERO,
         track: Track { cylinder: 0, head: 0, head_set: 0 },
     };
 
@@ -165,17 +165,17 @@ impl MechanicalAccess {
     #[inline]
     fn whole(&self) -> ActiveTime {
         ActiveTime {
-            seek: self.there - self.start,
-            rotation: self.first - self.there,
-            transfer: self.end - self.first,
+            seek: self.there.ns_from(self.start),
+            rotation: self.first.ns_from(self.there),
+            transfer: self.end.ns_from(self.first),
             seek_nj: 0,
         }
     }
 
     /// Time in each state before `until`.
     #[inline]
-    pub fn part(&self, until: u64) -> ActiveTime {
-        let within = |from: u64, to: u64| to.min(until).saturating_sub(from);
+    pub fn part(&self, until: Time) -> ActiveTime {
+        let within = |from: Time, to: Time| to.min(until).ns_since(from);
         ActiveTime {
             seek: within(self.start, self.there),
             rotation: within(self.there, self.first),
@@ -185,7 +185,7 @@ impl MechanicalAccess {
     }
 
     /// What is left at `until` of the energy of the movement, in nanojoules.
-    fn seek_energy_after(&self, until: u64, law: &SeekEnergy) -> u64 {
+    fn seek_energy_after(&self, until: Time, law: &SeekEnergy) -> u64 {
         if self.distance == 0 || self.there <= until {
             return 0;
         }
@@ -194,8 +194,8 @@ impl MechanicalAccess {
             // Also a movement that takes no time.
             return whole;
         }
-        let passed = u128::from(until - self.start);
-        let spent = u128::from(whole) * passed / u128::from(self.there - self.start);
+        let passed = u128::from(until.ns_from(self.start));
+        let spent = u128::from(whole) * passed / u128::from(self.there.ns_from(self.start));
         whole - spent as u64
     }
 
@@ -204,7 +204,7 @@ impl MechanicalAccess {
         let settled_from = match (self.distance > 0, self.write) {
             (false, _) => self.start,
             (true, false) => self.there,
-            (true, true) => self.there.saturating_sub(write_settle_ns).max(self.start),
+            (true, true) => self.there.before(write_settle_ns).max(self.start),
         };
         for (kind, from, to) in [
             (PhaseKind::Seek, self.start, settled_from),
@@ -219,8 +219,8 @@ impl MechanicalAccess {
                     track: Some(self.track),
                     condition: None,
                     assembly,
-                    from: Time(from),
-                    to: Time(to),
+                    from,
+                    to,
                     distance: if kind == PhaseKind::Seek { self.distance } else { 0 },
                 });
             }
@@ -240,7 +240,7 @@ pub(crate) struct Timeline {
     last: [MechanicalAccess; 2],
     newest: bool,
     /// Earliest start of the next access.
-    free: u64,
+    free: Time,
     /// What most drives do without.
     recorder: Option<Box<PhaseRecorder>>,
 }
@@ -271,7 +271,7 @@ impl Default for Timeline {
             pending: Vec::new(),
             last: [MechanicalAccess::NONE; 2],
             newest: false,
-            free: 0,
+            free: Time::ZERO,
             recorder: None,
         }
     }
@@ -280,25 +280,25 @@ impl Default for Timeline {
 impl Timeline {
     /// From when on the assembly can do something else, as far as is decided.
     #[inline]
-    pub fn free(&self) -> u64 {
+    pub fn free(&self) -> Time {
         self.free
     }
 
     /// The assembly does nothing else before `at`.
     #[inline]
-    pub fn hold_until(&mut self, at: u64) {
+    pub fn hold_until(&mut self, at: Time) {
         self.free = self.free.max(at);
     }
 
     /// Adds the next access. `now` is the clock, which never goes back.
     #[inline(always)]
-    pub fn add(&mut self, now: u64, access: MechanicalAccess) {
+    pub fn add(&mut self, now: Time, access: MechanicalAccess) {
         debug_assert!(
             self.free <= access.start
                 && access.start <= access.there
                 && access.there <= access.first
                 && access.first <= access.end,
-            "{:?}, free at {}, then {access:?}",
+            "{:?}, free at {:?}, then {access:?}",
             self.latest(),
             self.free
         );
@@ -317,7 +317,7 @@ impl Timeline {
 
     /// Keeps the last but one access, which ends after the clock.
     #[inline(never)]
-    fn keep_pending(&mut self, now: u64) {
+    fn keep_pending(&mut self, now: Time) {
         if self.pending.first().is_some_and(|s| s.end <= now) {
             let over = self.pending.partition_point(|s| s.end <= now);
             self.pending.drain(..over);
@@ -343,7 +343,7 @@ impl Timeline {
     }
 
     /// Replaces the latest access by `parts`, which fill the same time.
-    pub fn replace_latest(&mut self, now: u64, parts: &[MechanicalAccess]) {
+    pub fn replace_latest(&mut self, now: Time, parts: &[MechanicalAccess]) {
         let latest = *self.latest();
         let sum = &mut self.all[latest.work as usize];
         *sum = sum.since(&latest.whole());
@@ -368,7 +368,7 @@ impl Timeline {
     }
 
     /// Adds the time in each active state before `until`.
-    pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
+    pub fn add_active(&self, until: Time, sum: &mut ActiveByWork) {
         for (sum, all) in sum.iter_mut().zip(&self.all) {
             sum.add(all);
         }
@@ -384,7 +384,7 @@ impl Timeline {
 
     /// The same, over all kinds of work.
     #[inline]
-    pub fn add_active_time(&self, until: u64, sum: &mut ActiveTime) {
+    pub fn add_active_time(&self, until: Time, sum: &mut ActiveTime) {
         if self.recorder.is_some() {
             let mut by_work = ActiveByWork::default();
             self.add_active(until, &mut by_work);
@@ -399,7 +399,7 @@ impl Timeline {
     }
 
     /// Adds the energy of seeks before `until`: of all of them, less what is still to come.
-    fn add_seek_energy(&self, recorder: &PhaseRecorder, until: u64, sum: &mut ActiveByWork) {
+    fn add_seek_energy(&self, recorder: &PhaseRecorder, until: Time, sum: &mut ActiveByWork) {
         let Some(law) = &recorder.law else { return };
         for (sum, all) in sum.iter_mut().zip(recorder.seek_nj) {
             sum.seek_nj += all;

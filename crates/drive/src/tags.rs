@@ -25,8 +25,8 @@ pub(crate) struct Tags {
     counts: QueueCounts,
     /// Number of commands that wait in the queue, with a tag.
     waiting: usize,
-    /// When the commands in service free their tags, in nanoseconds.
-    frees: Vec<u64>,
+    /// When the commands in service free their tags.
+    frees: Vec<Time>,
     /// Commands that wait for a tag, in order of arrival.
     awaiting: VecDeque<AwaitingTag>,
 }
@@ -65,11 +65,11 @@ impl Tags {
     }
 
     /// Whether a command that arrives at `now` gets a tag at once. Commands that wait already go first.
-    pub fn admits(&mut self, now: u64) -> bool {
+    pub fn admits(&mut self, now: Time) -> bool {
         self.awaiting.is_empty() && self.has_room(now)
     }
 
-    fn has_room(&mut self, now: u64) -> bool {
+    fn has_room(&mut self, now: Time) -> bool {
         self.frees.retain(|at| *at > now);
         self.waiting + self.frees.len() < self.depth
     }
@@ -81,7 +81,7 @@ impl Tags {
 
     /// When the next command gets a tag because one in service frees it; `None` if that is not to be
     /// expected.
-    pub fn next_admission(&self) -> Option<u64> {
+    pub fn next_admission(&self) -> Option<Time> {
         if self.awaiting.is_empty() || self.waiting >= self.depth {
             return None;
         }
@@ -89,7 +89,7 @@ impl Tags {
     }
 
     /// Gives a tag to the first waiting command, if one is free at `now`.
-    pub fn admit(&mut self, now: u64) -> Option<AwaitingTag> {
+    pub fn admit(&mut self, now: Time) -> Option<AwaitingTag> {
         if self.awaiting.is_empty() || !self.has_room(now) {
             return None;
         }
@@ -127,7 +127,7 @@ impl Tags {
 
     /// Sets the count when it begins, after an unlimited depth: waiting commands, and completion times of
     /// those in service.
-    pub fn count(&mut self, waiting: usize, ends: Vec<u64>) {
+    pub fn count(&mut self, waiting: usize, ends: Vec<Time>) {
         self.waiting = waiting;
         self.frees = match self.counts {
             QueueCounts::Tags => ends,
@@ -137,7 +137,7 @@ impl Tags {
 
     /// Records that the service of a command has begun and ends at `end`.
     #[inline]
-    pub fn serve(&mut self, end: u64) {
+    pub fn serve(&mut self, end: Time) {
         self.waiting -= 1;
         if self.counts == QueueCounts::Tags && !self.unlimited() {
             self.frees.push(end);

@@ -37,11 +37,33 @@ impl Time {
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0).min(i64::MAX as u64) as i64)
     }
+    /// The time `ns` nanoseconds later.
+    #[inline]
+    pub fn after(self, ns: u64) -> Time {
+        Time(self.0 + ns)
+    }
+    /// The time `ns` nanoseconds earlier, but not before the beginning.
+    #[inline]
+    pub fn before(self, ns: u64) -> Time {
+        Time(self.0.saturating_sub(ns))
+    }
+    /// The nanoseconds from `earlier` to this time; zero if `earlier` is later.
+    #[inline]
+    pub fn ns_since(self, earlier: Time) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+    /// The nanoseconds from `start` to this time, where `start` is not later.
+    #[inline]
+    pub fn ns_from(self, start: Time) -> u64 {
+        self.0 - start.0
+    }
 }
 
 impl Span {
     /// Zero length.
     pub const ZERO: Span = Span(0);
+    /// Longer than every length of time.
+    pub const FOREVER: Span = Span(i64::MAX);
     const UNITS: &'static [(&'static str, f64)] =
         &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9), ("µs", 1e3)];
     const UNITS_HELP: &'static str = "one of s, ms, us, ns, min, h";

@@ -69,8 +69,22 @@ class SeekEnergy(TypedDict, total=False):
     """Share of the stroke from which the arm reaches its full speed; 1: it never coasts. 0.001 to 1."""
 
 
-class SpinUpTimeKeys(TypedDict, total=False):
+class RotationSpeedKeys(TypedDict, total=False):
     """Keys that several tables have."""
+
+    rotation_speed: RotationSpeed
+    """Speed for which the given powers hold. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200 rpm"."""
+
+    platter_diameter: Length
+    """Diameter of the drive's platters; absent: the diameter for which the given powers hold. 0.001 m to 2 m. Unit: one
+    of mm, cm, m, um, in."""
+
+    reference_diameter: Length
+    """Diameter for which the given powers hold; 3.7 in for the profiles of `modes`. 0.001 m to 2 m. Unit: one of mm,
+    cm, m, um, in."""
+
+    platters: int
+    """Number of platters for which the given powers hold; absent: the drive's own number. 1 to 1024."""
 
     spin_up_time: LengthOfTime
     """Time from a command to ready, out of standby. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
@@ -82,7 +96,7 @@ class SpinUpTimeKeys(TypedDict, total=False):
     """The energy of a seek by its distance."""
 
 
-class PowerModes(SpinUpTimeKeys, total=False):
+class PowerModes(RotationSpeedKeys, total=False):
     """Parameters of `modes`."""
 
     model: Literal["modes"]
@@ -91,19 +105,6 @@ class PowerModes(SpinUpTimeKeys, total=False):
     """Named values, for the keys that are not given. `main`: The Barracuda ES, 34 W with four arms in motion, 13.0 W at
     work; `table-1`: 13.2 W and 34 W with motor and voice coils alone; `raid-fitted`: 34 W and the watts of section 7.3
     of the paper. Default: "main"."""
-
-    rotation_speed: RotationSpeed
-    """Speed at which `spindle` holds. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200 rpm"."""
-
-    platter_diameter: Length
-    """Diameter of the drive's platters; absent: the diameter for which `spindle` holds. 0.001 m to 2 m. Unit: one of
-    mm, cm, m, um, in."""
-
-    reference_diameter: Length
-    """Diameter for which `spindle` holds; 3.7 in for the profiles. 0.001 m to 2 m. Unit: one of mm, cm, m, um, in."""
-
-    platters: int
-    """Number of platters for which `spindle` holds; absent: the drive's own number. 1 to 1024."""
 
     spindle: Power
     """Power of the spindle motor of one stack. 0 W to 100000 W. Unit: one of W, mW."""
@@ -167,7 +168,7 @@ class Point(TypedDict, total=False):
     """Mean transfer time per request at that rate. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
 
-class PowerRails(SpinUpTimeKeys, total=False):
+class PowerRails(RotationSpeedKeys, total=False):
     """Parameters of `rails`."""
 
     model: Required[Literal["rails"]]
@@ -216,19 +217,6 @@ class PowerRails(SpinUpTimeKeys, total=False):
 
     transfer_share: float
     """Share of time that random work spends transferring. 0 to 1. Default: 0.01."""
-
-    rotation_speed: RotationSpeed
-    """Speed at which the currents were measured. 1 rpm to 1000000 rpm. Unit: rpm. Default: "7200 rpm"."""
-
-    platter_diameter: Length
-    """Diameter of the drive's platters; absent: that of the measured drive. 0.001 m to 2 m. Unit: one of mm, cm, m, um,
-    in."""
-
-    reference_diameter: Length
-    """Diameter of the measured drive's platters. 0.001 m to 2 m. Unit: one of mm, cm, m, um, in."""
-
-    platters: int
-    """Number of platters of the measured drive; absent: the drive's own number. 1 to 1024."""
 
     per_extra_arm: Power
     """Added at all times for each arm assembly beyond those of the measured drive. 0 W to 100000 W. Unit: one of W,

@@ -235,7 +235,6 @@ impl DriveLayer {
     pub fn facts(&self) -> DriveFacts {
         let (drive, design) = (&self.drive, self.drive.design());
         let (spec, conditions) = (design.spec(), design.conditions());
-        let timer = |c| conditions.timer(c).map(|ns| Span(ns as i64));
         let limits = drive.duration_limits();
         DriveFacts {
             number: self.index,
@@ -244,7 +243,10 @@ impl DriveLayer {
             rpm: spec.geometry.rotation_speed.0.round() as u32,
             write_cache: spec.cache.write_back,
             zones: drive.zone_rules(),
-            conditions: (Condition::LOW.into_iter()).filter(|c| conditions.has(*c)).map(|c| (c, timer(c))).collect(),
+            conditions: (Condition::LOW.into_iter())
+                .filter(|c| conditions.has(*c))
+                .map(|c| (c, conditions.timer(c)))
+                .collect(),
             queue_depth: drive.queue_depth(),
             access_ranges: design.access_ranges(),
             has_limits: !limits.reads.is_empty() || !limits.writes.is_empty(),

@@ -17,45 +17,41 @@ use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
-use crate::NEVER;
+use headstack_units::Time;
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
 pub(crate) struct BandCleaning {
     /// When the latest step ends or ended.
-    latest: u64,
+    latest: Time,
 }
 
 impl BackgroundJob for BandCleaning {
     #[inline]
-    fn due(&self, context: &JobContext) -> u64 {
+    fn due(&self, context: &JobContext) -> Time {
         match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
                 let free = context.mechanism.timeline.free();
                 let idle_from = free.max(context.times.happened);
-                let due = match self.latest > 0 && idle_from == self.latest {
+                context.unless_wanted(match self.latest > Time::ZERO && idle_from == self.latest {
                     true => free,
-                    false => idle_from.saturating_add(media.clean_after),
-                };
-                match due < context.times.wanted_since {
-                    true => due,
-                    false => NEVER,
-                }
+                    false => idle_from + media.clean_after,
+                })
             }
-            _ => NEVER,
+            _ => Time::NEVER,
         }
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+    fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {
         let end = context.clean_on(at);
-        self.latest = end.unwrap_or(0);
+        self.latest = end.unwrap_or_default();
         Activity::step(end)
     }
 }
 
 impl JobContext<'_> {
     /// Carries out the next step of cleaning, not before `at`. Returns its end; `None` if there is nothing to clean.
-    fn clean_on(&mut self, at: u64) -> Option<u64> {
+    fn clean_on(&mut self, at: Time) -> Option<Time> {
         let Mapping::MediaCache(media) = &mut *self.mapping else { return None };
         let step = media.next_step(self.mechanics)?;
         let order = AccessRequest {
@@ -69,7 +65,7 @@ impl JobContext<'_> {
 
     /// Cleans from `at` on until the cache has room for a write of `count` sectors, or for a quarter of the cache if
     /// that is less. Returns the time at which there is room.
-    pub fn make_room(&mut self, at: u64, count: u32) -> u64 {
+    pub fn make_room(&mut self, at: Time, count: u32) -> Time {
         let mut end = at;
         loop {
             match &*self.mapping {
@@ -105,7 +101,7 @@ impl JobContext<'_> {
                 minimum_move,
                 link_ns: order.link_ns,
                 supply: order.supply.map(|s| Supply {
-                    start: s.start + (f64::from(done) * order.link_ns) as u64,
+                    start: s.start.after((f64::from(done) * order.link_ns) as u64),
                     gate: if done == 0 { s.gate } else { 1 },
                     ..s
                 }),

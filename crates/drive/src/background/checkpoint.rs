@@ -9,7 +9,7 @@ use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{self, LayoutPlaces};
-use crate::NEVER;
+use headstack_units::Time;
 
 /// The checkpoints of one assembly.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Checkpoint {
 
 impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
-    fn write_checkpoint(&mut self, at: u64) -> Option<u64> {
+    fn write_checkpoint(&mut self, at: Time) -> Option<Time> {
         let at = at.max(self.mechanism.timeline.free());
         let Mapping::Log(log) = &mut *self.mapping else { return None };
         let order = log.next_part(self.mechanics, at)?;
@@ -41,20 +41,15 @@ impl JobContext<'_> {
 
 impl BackgroundJob for Checkpoint {
     #[inline]
-    fn due(&self, context: &JobContext) -> u64 {
+    fn due(&self, context: &JobContext) -> Time {
         if !self.on {
-            return NEVER;
+            return Time::NEVER;
         }
-        let Some(after) = context.mapping.checkpoint_from() else { return NEVER };
-        let due = context.mechanism.timeline.free().max(context.times.happened).max(after);
-        if due < context.times.wanted_since {
-            due
-        } else {
-            NEVER
-        }
+        let Some(after) = context.mapping.checkpoint_from() else { return Time::NEVER };
+        context.unless_wanted(context.mechanism.timeline.free().max(context.times.happened).max(after))
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+    fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {
         Activity::step(context.write_checkpoint(at))
     }
 }

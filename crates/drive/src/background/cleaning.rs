@@ -15,20 +15,20 @@ use super::{Activity, BackgroundJob, JobContext};
 use crate::mapping::{Mapping, Move, Mover};
 use crate::phase::Work;
 use crate::service::pass::{self, Pass};
-use crate::NEVER;
+use headstack_units::{Span, Time};
 
 /// The cleaning of one assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaning {
     /// How long the mechanism must have been idle before a move, in nanoseconds; `None` if this assembly does
     /// not clean.
-    pub idle_after: Option<u64>,
+    pub idle_after: Option<Span>,
 }
 
 impl JobContext<'_> {
     /// Carries out the next move, which reads or writes a block, not before `at`. Returns its end; `None` if there is
     /// nothing to do.
-    pub fn clean(&mut self, at: u64) -> Option<u64> {
+    pub fn clean(&mut self, at: Time) -> Option<Time> {
         let at = at.max(self.mechanism.timeline.free());
         let Mapping::Log(log) = &mut *self.mapping else { return None };
         let next = log.next_move(self.mechanics, self.mechanism.arm(), at)?;
@@ -66,21 +66,16 @@ impl JobContext<'_> {
 
 impl BackgroundJob for Cleaning {
     #[inline]
-    fn due(&self, context: &JobContext) -> u64 {
-        let Some(idle_after) = self.idle_after else { return NEVER };
+    fn due(&self, context: &JobContext) -> Time {
+        let Some(idle_after) = self.idle_after else { return Time::NEVER };
         if !context.mapping.wants_cleaning() {
-            return NEVER;
+            return Time::NEVER;
         }
-        let idle = context.buffer.unwritten.command_end.saturating_add(idle_after);
-        let due = idle.max(context.mechanism.timeline.free()).max(context.times.happened);
-        if due < context.times.wanted_since {
-            due
-        } else {
-            NEVER
-        }
+        let idle = context.buffer.unwritten.command_end + idle_after;
+        context.unless_wanted(idle.max(context.mechanism.timeline.free()).max(context.times.happened))
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+    fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {
         let end = context.clean(at);
         if end.is_none() {
             // That there is nothing to do is found now. Until now the drive was not at rest, whoever looked at it.

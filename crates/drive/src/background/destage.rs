@@ -22,15 +22,14 @@ use crate::buffer::{Blocks, Scope, Segment};
 use crate::layout::Place;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, Supply};
-use crate::NEVER;
-use headstack_units::Lba;
+use headstack_units::{Lba, Span, Time};
 
 /// A pass: data on their way from the buffer to the medium.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writing {
     /// The segment that holds the data, if any.
     pub segment: Option<usize>,
-    pub end: u64,
+    pub end: Time,
     /// The sector after the last one written.
     pub past: u64,
     /// The blocks written, if they came from the unwritten data.
@@ -38,7 +37,7 @@ pub(crate) struct Writing {
 }
 
 /// How long a job that found nothing to do waits before it tries again: 1 ms, in nanoseconds.
-const LOOKS_AGAIN: u64 = 1_000_000;
+const LOOKS_AGAIN: Span = Span(1_000_000);
 
 /// Destaging of one assembly.
 #[derive(Debug, Default)]
@@ -46,7 +45,7 @@ pub(crate) struct Destage {
     /// The block after the last one written, where the sweep continues.
     cursor: Lba,
     /// When a pass last found nothing to write that this assembly reaches.
-    nothing_at: Option<u64>,
+    nothing_at: Option<Time>,
 }
 
 /// What the next pass writes, and with which head set.
@@ -83,7 +82,7 @@ impl Destage {
 
     /// Starts a pass, not before `at`, and returns it. `None` if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
-    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> Option<Writing> {
+    pub fn send(&mut self, context: &mut JobContext, at: Time, all: bool) -> Option<Writing> {
         let at = at.max(context.mechanism.timeline.free());
         context.buffer.unwritten.settle(at);
         context.buffer.unwritten.dirty.promote(at);
@@ -100,7 +99,7 @@ impl Destage {
             place: Some(&choice.place),
             write: true,
             on_arrival: context.cache.write_on_arrival,
-            supply: Some(Supply { start: 0, gate: 1, buffer: u64::MAX }),
+            supply: Some(Supply { start: Time::ZERO, gate: 1, buffer: u64::MAX }),
             ..AccessRequest::plain(first, count, at)
         };
         let partial = context.buffer.unwritten.dirty.partial_sectors(range);
@@ -118,7 +117,7 @@ impl Destage {
     }
 
     /// Chooses, among the next extents of the sweep, the one with the shortest positioning time.
-    fn choose(&self, context: &JobContext, at: u64, all: bool) -> Option<Choice> {
+    fn choose(&self, context: &JobContext, at: Time, all: bool) -> Option<Choice> {
         let dirty = &context.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
         let mut best: Option<(u64, Choice)> = None;
@@ -139,7 +138,7 @@ impl Destage {
     }
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
-    fn reach(context: &JobContext, at: u64, blocks: Blocks) -> Option<(u64, Choice)> {
+    fn reach(context: &JobContext, at: Time, blocks: Blocks) -> Option<(u64, Choice)> {
         let place = context.mapping.locate(context.mechanics, context.buffer.size.sector_of(blocks.start))?;
         let mut best = None;
         for (set, arm) in context.mechanism.arms.iter().enumerate() {
@@ -171,14 +170,14 @@ impl Destage {
 
 impl BackgroundJob for Destage {
     #[inline]
-    fn due(&self, context: &JobContext) -> u64 {
+    fn due(&self, context: &JobContext) -> Time {
         if !context.buffer.unwritten.waits() {
-            return NEVER;
+            return Time::NEVER;
         }
         self.due_with_data(context)
     }
 
-    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity {
+    fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {
         let pass = self.send(context, at, false);
         self.nothing_at = pass.is_none().then_some(at);
         pass.map_or(Activity::None, Activity::Destage)
@@ -188,30 +187,23 @@ impl BackgroundJob for Destage {
 impl Destage {
     /// When a pass may start: the drive has been idle long enough or data are old enough, and no command
     /// waits.
-    fn due_with_data(&self, context: &JobContext) -> u64 {
+    fn due_with_data(&self, context: &JobContext) -> Time {
         if !Destage::reaches_any(context) {
-            return NEVER;
+            return Time::NEVER;
         }
         let unwritten = &context.buffer.unwritten;
-        let after = |t: u64, wait: u64| t.saturating_add(wait);
-        let wait = context.cache.destage_after.non_negative();
-        let idle_from = |there: u64| after(unwritten.command_end.max(there), wait);
         let oldest = unwritten.dirty.oldest();
-        let idle = oldest.map_or(NEVER, idle_from);
+        let idle_from = |there: Time| unwritten.command_end.max(there) + context.cache.destage_after;
+        let idle = oldest.map_or(Time::NEVER, idle_from);
         let old = match (oldest, context.cache.destage_age.0) {
-            (Some(oldest), 1..) => after(oldest, context.cache.destage_age.non_negative()),
-            _ => NEVER,
+            (Some(oldest), 1..) => oldest + context.cache.destage_age,
+            _ => Time::NEVER,
         };
         let waiting = unwritten.dirty.due_from();
-        let waiting = waiting.map_or(NEVER, |t| t.max(idle.min(old)));
-        let again = self.nothing_at.map_or(0, |t| t + LOOKS_AGAIN);
+        let waiting = waiting.map_or(Time::NEVER, |t| t.max(idle.min(old)));
+        let again = self.nothing_at.map_or(Time::ZERO, |t| t + LOOKS_AGAIN);
         let free = context.mechanism.timeline.free().max(context.times.happened);
         let free = free.max(unwritten.newest);
-        let due = waiting.max(free).max(again);
-        if due < context.times.wanted_since {
-            due
-        } else {
-            NEVER
-        }
+        context.unless_wanted(waiting.max(free).max(again))
     }
 }

@@ -17,7 +17,8 @@
 //! Blocks that cross a track boundary are left out. As in the paper, only a few tracks between source and target are
 //! considered for a detour. When all blocks have been read the scan starts again.
 
-use super::JobContext;
+use super::{Activity, JobContext};
+use crate::assembly::Assembly;
 use crate::bounds::MOST_SCANNED;
 use crate::counters::Counters;
 use crate::layout::Place;
@@ -25,10 +26,35 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Track as PhaseTrack, Work};
 use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_engine::SpecError;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 
 /// Number of tracks between source and target that are considered before each access.
 const STOPS: u32 = 8;
+
+/// Whether the medium is scanned.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Scanning {
+    No,
+    /// In the rotational waits of commands.
+    InWaits,
+    /// By an assembly of its own.
+    OwnArm,
+}
+
+impl Scanning {
+    /// The last assembly of a unit gets the scan.
+    pub fn new(spec: &DriveSpec, mechanics: &Mechanics, arms: &mut [Assembly]) -> Result<Scanning, SpecError> {
+        let Some(scan) = Scan::new(spec, mechanics)? else { return Ok(Scanning::No) };
+        let own_arm = scan.mode == MediaScanMode::OwnArm;
+        if let Some(last) = arms.last_mut() {
+            last.jobs.media_scan = Some(Box::new(scan));
+            if own_arm {
+                last.jobs.activity = Activity::Scan;
+            }
+        }
+        Ok(if own_arm { Scanning::OwnArm } else { Scanning::InWaits })
+    }
+}
 
 /// The progress of a scan.
 #[derive(Debug)]
@@ -46,7 +72,7 @@ pub(crate) struct Scan {
     block_bytes: u64,
     /// For an arm of its own: the next address, and the time up to which its work is in the timeline.
     next: u64,
-    until: u64,
+    until: Time,
     one_channel: bool,
 }
 
@@ -61,7 +87,7 @@ struct Detour {
     cylinder: u32,
     head: u16,
     /// Start of the passage and number of each block, in order of time.
-    blocks: Vec<(u64, u64)>,
+    blocks: Vec<(Time, u64)>,
     block_ns: u64,
 }
 
@@ -104,7 +130,7 @@ impl Scan {
             counted: Counters::default(),
             block_bytes: block * sector,
             next: 0,
-            until: 0,
+            until: Time::ZERO,
             one_channel: spec.parallelism.channels == 1,
         };
         let too_long = || {
@@ -172,11 +198,6 @@ impl Scan {
         Ok(())
     }
 
-    /// Whether the scan uses an arm of its own.
-    pub fn own_arm(&self) -> bool {
-        self.mode == MediaScanMode::OwnArm
-    }
-
     fn wanted(&self, block: u64) -> bool {
         self.read[(block / 64) as usize] >> (block % 64) & 1 == 0
     }
@@ -211,10 +232,10 @@ impl Scan {
     }
 
     /// When a block of a track starts to pass under an arm that is on the track from `at` on.
-    fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: u64) -> u64 {
+    fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: Time) -> Time {
         let sector = track.lead + (block - track.first) * self.block;
         let turns = sector as f64 * track.sector_ns / m.rotation.period_ns();
-        at + m.wait_ns(arm, track.angle.plus(Turn::from_turns(turns)), at)
+        at.after(m.wait_ns(arm, track.angle.plus(Turn::from_turns(turns)), at))
     }
 
     fn block_ns(&self, track: &Track) -> u64 {
@@ -223,15 +244,15 @@ impl Scan {
 
     /// The unread blocks of a track that pass completely between two times: the start of each passage and the
     /// block.
-    fn yields(&self, m: &Mechanics, arm: &Arm, track: &Track, from: u64, to: u64) -> Vec<(u64, u64)> {
+    fn yields(&self, m: &Mechanics, arm: &Arm, track: &Track, from: Time, to: Time) -> Vec<(Time, u64)> {
         let length = self.block_ns(track);
-        if to < from + length {
+        if to < from.after(length) {
             return Vec::new();
         }
         (track.first..track.first + track.blocks)
             .filter(|b| self.wanted(*b))
             .map(|b| (self.passes(m, arm, track, b, from), b))
-            .filter(|(at, _)| at + length <= to)
+            .filter(|(at, _)| at.after(length) <= to)
             .collect()
     }
 
@@ -258,15 +279,15 @@ impl Scan {
         m: &Mechanics,
         arm: &Arm,
         (sector, place, write): (u64, &Place, bool),
-        start: u64,
-        end: u64,
+        start: Time,
+        end: Time,
     ) -> Detour {
         let mut best = Detour::default();
         for track in self.candidates(m, arm, sector, place.cylinder) {
             let there = m.move_ns(arm, track.cylinder, track.head, false);
             let stop = Arm { cylinder: track.cylinder, head: track.head, ..*arm };
             let on = m.move_ns(&stop, place.cylinder, place.head, write);
-            let (from, to) = (start + there, end.saturating_sub(on));
+            let (from, to) = (start.after(there), end.before(on));
             if to <= from {
                 continue;
             }
@@ -300,9 +321,9 @@ impl Scan {
         let mut at = access.start;
         for (i, (pass, block)) in detour.blocks.iter().enumerate() {
             self.take(*block);
-            let there = at + if i == 0 { detour.there } else { 0 };
+            let there = at.after(if i == 0 { detour.there } else { 0 });
             let first = there.max(*pass);
-            let end = first + detour.block_ns;
+            let end = first.after(detour.block_ns);
             parts.push(MechanicalAccess {
                 work: Work::MediaScan,
                 write: false,
@@ -316,16 +337,16 @@ impl Scan {
             at = end;
         }
         // Rounding may have made the last block a few nanoseconds late.
-        let late = (at + detour.on).saturating_sub(access.first);
+        let late = at.after(detour.on).ns_since(access.first);
         if let Some(last) = parts.last_mut() {
-            last.first = last.first.saturating_sub(late).max(last.there);
-            last.end = (last.end - late).max(last.first);
+            last.first = last.first.before(late).max(last.there);
+            last.end = last.end.before(late).max(last.first);
             at = last.end;
         }
         parts.push(MechanicalAccess {
             start: at,
-            there: at + detour.on,
-            first: access.first.max(at + detour.on),
+            there: at.after(detour.on),
+            first: access.first.max(at.after(detour.on)),
             ..access
         });
         context.mechanism.timeline.replace_latest(context.times.now, &parts);
@@ -333,14 +354,14 @@ impl Scan {
 
     /// Lets the scan's own arm read until `until`. The foreground transfers during `busy`, which ends by
     /// `until`.
-    pub fn read_on(&mut self, context: &mut JobContext, until: u64, busy: (u64, u64)) {
+    pub fn read_on(&mut self, context: &mut JobContext, until: Time, busy: (Time, Time)) {
         let m = context.mechanics;
         while self.until < until {
             let Some(track) = self.track(m, self.next) else { return };
             let begun = self.until;
             let arm = &mut context.mechanism.arms[0];
             let distance = arm.cylinder.abs_diff(track.cylinder);
-            let mut there = begun + m.move_ns(arm, track.cylinder, track.head, false);
+            let mut there = begun.after(m.move_ns(arm, track.cylinder, track.head, false));
             arm.cylinder = track.cylinder;
             arm.head = track.head;
             let arm = *arm;
@@ -353,11 +374,11 @@ impl Scan {
                 let (mut first, mut end) = (there, there);
                 if let Some((at, block)) = next {
                     let transfers = self.one_channel && busy.0 < busy.1;
-                    let missed = transfers && at < busy.1 && busy.0 < at + length;
+                    let missed = transfers && at < busy.1 && busy.0 < at.after(length);
                     (first, end) = match (at >= until, missed) {
                         (true, _) => (until.max(there), until.max(there)),
-                        (false, true) => (at + length, at + length),
-                        (false, false) => (at, at + length),
+                        (false, true) => (at.after(length), at.after(length)),
+                        (false, false) => (at, at.after(length)),
                     };
                     if at < until && !missed {
                         self.take(block);
@@ -382,7 +403,7 @@ impl Scan {
                     break;
                 }
             }
-            self.until = there.max(self.until + 1);
+            self.until = there.max(self.until.after(1));
         }
     }
 }

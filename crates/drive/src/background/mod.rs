@@ -25,20 +25,20 @@ use crate::phase::{ActiveByWork, MechanicalAccess, Work};
 use crate::service::channels::Channels;
 use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
-use crate::NEVER;
 use destage::Writing;
+use headstack_units::Time;
 use media_scan::Scan;
 use read_ahead::ReadAhead;
 
-/// Times that all assemblies of a unit share, in nanoseconds.
+/// Times that all assemblies of a unit share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     /// The clock: nobody asks for the state at earlier times any more, and no service starts earlier.
-    pub now: u64,
+    pub now: Time,
     /// When an event last occurred that may make a background job due. Such a job does not start before this time.
-    pub happened: u64,
+    pub happened: Time,
     /// Since when a command has been waiting for the mechanism: from then on no job starts.
-    pub wanted_since: u64,
+    pub wanted_since: Time,
 }
 
 /// What a job or a command works with: one assembly, and the shared parts of its unit.
@@ -77,6 +77,15 @@ macro_rules! carry_out {
 }
 
 impl JobContext<'_> {
+    /// When a job that is due at `due` begins: never if a command waits for the mechanism by then.
+    #[inline]
+    pub fn unless_wanted(&self, due: Time) -> Time {
+        match due < self.times.wanted_since {
+            true => due,
+            false => Time::NEVER,
+        }
+    }
+
     /// What the head sets reach, from this assembly's first one on.
     #[inline]
     pub fn head_sets(&self) -> &[HeadSet] {
@@ -130,7 +139,7 @@ impl JobContext<'_> {
         self.write_late_checkpoint();
         self.clean_under_pressure();
         let last_arrival = match order.supply {
-            Some(s) if wide.count != order.count => s.start + Mechanics::pass_ns(order.count, order.link_ns),
+            Some(s) if wide.count != order.count => s.start.after(Mechanics::pass_ns(order.count, order.link_ns)),
             _ => pass.last_arrival,
         };
         Pass { last_arrival, ..read.then(pass) }
@@ -146,13 +155,13 @@ impl JobContext<'_> {
             start: pass.end,
             distance: 0,
             there: pass.end,
-            first: pass.end + turn,
-            end: pass.end + turn,
+            first: pass.end.after(turn),
+            end: pass.end.after(turn),
             track: self.mechanism.track(),
         };
         self.mechanism.timeline.add(self.times.now, wait);
         pass.rotation += turn;
-        pass.end += turn;
+        pass.end = pass.end.after(turn);
     }
 }
 
@@ -167,24 +176,24 @@ pub(crate) enum Activity {
     /// It writes buffered data in a pass.
     Destage(Writing),
     /// It does a step of cleaning, or writes a part of a checkpoint, until this time.
-    Step(u64),
+    Step(Time),
     /// It scans the medium all the time.
     Scan,
 }
 
 impl Activity {
     /// A step that ends at `end`, if there is one.
-    pub fn step(end: Option<u64>) -> Activity {
+    pub fn step(end: Option<Time>) -> Activity {
         end.map_or(Activity::None, Activity::Step)
     }
 }
 
 /// A job that an assembly begins by itself while no command uses it.
 pub(crate) trait BackgroundJob {
-    /// When it would begin if no command came; [`NEVER`] if there is nothing to do.
-    fn due(&self, context: &JobContext) -> u64;
+    /// When it would begin if no command came; [`Time::NEVER`] if there is nothing to do.
+    fn due(&self, context: &JobContext) -> Time;
     /// Begins the job at `at`, when it is due. Returns what the assembly does from then on.
-    fn begin(&mut self, context: &mut JobContext, at: u64) -> Activity;
+    fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity;
 }
 
 /// Declares the modules of the jobs, the struct [`Jobs`], and how the next job is found.
@@ -202,16 +211,16 @@ macro_rules! jobs {
         }
 
         impl Jobs {
-            /// When the next job begins if no command comes; [`NEVER`] if there is none.
-            fn next_due(&self, context: &JobContext) -> u64 {
-                let mut first = NEVER;
+            /// When the next job begins if no command comes; [`Time::NEVER`] if there is none.
+            fn next_due(&self, context: &JobContext) -> Time {
+                let mut first = Time::NEVER;
                 $(first = first.min(self.$name.due(context));)+
                 first
             }
 
             /// Begins the job that is due first, if it is due before `until`. True if one was begun.
             #[inline]
-            fn begin_next(&mut self, context: &mut JobContext, until: u64) -> bool {
+            fn begin_next(&mut self, context: &mut JobContext, until: Time) -> bool {
                 let first = self.next_due(context);
                 if first >= until {
                     return false;
@@ -260,7 +269,7 @@ impl Jobs {
 
     /// Brings the assembly up to `until`, and begins jobs that are due before.
     #[inline(always)]
-    pub fn run(&mut self, context: &mut JobContext, until: u64) {
+    pub fn run(&mut self, context: &mut JobContext, until: Time) {
         loop {
             let goes_on = match self.any_under_way() {
                 true => self.go_on(context, until),
@@ -273,19 +282,19 @@ impl Jobs {
     }
 
     /// When the activity ends, if that is known; without one, when the next job begins.
-    pub fn next_event(&self, context: &JobContext) -> u64 {
+    pub fn next_event(&self, context: &JobContext) -> Time {
         match &self.activity {
             Activity::None => self.next_due(context),
             Activity::ReadAhead(read_ahead) => read_ahead.run_ends(context.mechanism),
             Activity::Destage(writing) => writing.end,
             Activity::Step(end) => *end,
-            Activity::Scan => NEVER,
+            Activity::Scan => Time::NEVER,
         }
     }
 
     /// Brings the activity up to `until` and begins no other. True if it ended.
     #[inline(always)]
-    pub fn go_on(&mut self, context: &mut JobContext, until: u64) -> bool {
+    pub fn go_on(&mut self, context: &mut JobContext, until: Time) -> bool {
         match &mut self.activity {
             Activity::None => return false,
             Activity::ReadAhead(read_ahead) => {
@@ -307,7 +316,7 @@ impl Jobs {
             }
             Activity::Scan => {
                 if let Some(scan) = &mut self.media_scan {
-                    scan.read_on(context, until, (0, 0));
+                    scan.read_on(context, until, (Time::ZERO, Time::ZERO));
                 }
                 return false;
             }
@@ -322,21 +331,21 @@ impl Jobs {
     }
 
     /// Adds the time, up to `until`, of work that is in progress and not in the timeline yet.
-    pub fn add_active(&self, until: u64, sum: &mut ActiveByWork) {
+    pub fn add_active(&self, until: Time, sum: &mut ActiveByWork) {
         if let Some(run) = self.under_way() {
             sum[run.work as usize].add(&run.part(until));
         }
     }
 
-    /// Start of the work that is not in the timeline yet; [`NEVER`] if there is none.
-    pub fn begun(&self) -> u64 {
-        self.under_way().map_or(NEVER, |run| run.start)
+    /// Start of the work that is not in the timeline yet; [`Time::NEVER`] if there is none.
+    pub fn begun(&self) -> Time {
+        self.under_way().map_or(Time::NEVER, |run| run.start)
     }
 
     /// Begins a pass that writes buffered data, not before `at`; see [`Destage::send`]. False if there are none.
     ///
     /// [`Destage::send`]: destage::Destage::send
-    pub fn send(&mut self, context: &mut JobContext, at: u64, all: bool) -> bool {
+    pub fn send(&mut self, context: &mut JobContext, at: Time, all: bool) -> bool {
         let pass = self.destage.send(context, at, all);
         pass.map(|writing| self.activity = Activity::Destage(writing)).is_some()
     }
@@ -353,8 +362,8 @@ impl Jobs {
     /// Stops read-ahead in favour of other work at `at`. Returns when the mechanism is free; 0 if there was
     /// no read-ahead.
     #[inline]
-    pub fn stop_read_ahead(&mut self, context: &mut JobContext, at: u64) -> u64 {
-        let Activity::ReadAhead(read_ahead) = &mut self.activity else { return 0 };
+    pub fn stop_read_ahead(&mut self, context: &mut JobContext, at: Time) -> Time {
+        let Activity::ReadAhead(read_ahead) = &mut self.activity else { return Time::ZERO };
         let free = read_ahead.give_way(context, at);
         self.activity = Activity::None;
         context.mechanism.timeline.hold_until(free);

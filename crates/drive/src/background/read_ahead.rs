@@ -17,14 +17,15 @@ use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::phase::{MechanicalAccess, Track, Work};
 use crate::spec::ReadAhead as Extent;
+use headstack_units::Time;
 
 /// A run of sectors on one track, read ahead.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Run {
     /// Start of the movement, its end, and the start of the first sector, in nanoseconds.
-    pub begun: u64,
-    pub there: u64,
-    pub first: u64,
+    pub begun: Time,
+    pub there: Time,
+    pub first: Time,
     pub count: u32,
     pub done: u32,
     pub distance: u32,
@@ -35,7 +36,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// A run of sectors that starts at `time`, without a movement or a wait.
-    pub fn at_once(time: u64, count: u32, sector_ns: f64) -> Run {
+    pub fn at_once(time: Time, count: u32, sector_ns: f64) -> Run {
         Run { begun: time, there: time, first: time, count, done: 0, distance: 0, sector_ns, late: 0 }
     }
 
@@ -48,13 +49,13 @@ impl Run {
 
     /// When `sectors` sectors have passed.
     #[inline]
-    fn at(&self, sectors: u32) -> u64 {
-        self.first + Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late)
+    fn at(&self, sectors: u32) -> Time {
+        self.first.after(Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late))
     }
 
     /// The run as an access of the timeline that ends at `end`, on the track `track`.
     #[inline]
-    fn access(&self, end: u64, track: Track) -> MechanicalAccess {
+    fn access(&self, end: Time, track: Track) -> MechanicalAccess {
         MechanicalAccess {
             work: Work::ReadAhead,
             write: false,
@@ -79,7 +80,7 @@ pub(crate) struct ReadAhead {
     /// It cannot be interrupted before this sector.
     pub at_least: u64,
     /// The first run does not begin before this time.
-    pub from: u64,
+    pub from: Time,
     /// The present run. The first one is set in advance if it continues on the track of the command.
     pub run: Option<Run>,
     /// Cylinder and surface on which it began, for drives that stop at the end of a track or cylinder.
@@ -89,12 +90,12 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// Whether `sector` is the next one of a run that has begun by `now`.
-    pub fn is_at(&self, sector: u64, now: u64) -> bool {
+    pub fn is_at(&self, sector: u64, now: Time) -> bool {
         self.next == sector && self.run.is_some_and(|run| run.begun <= now)
     }
 
     /// Whether a run began before `now`.
-    pub fn reads_at(&self, now: u64) -> bool {
+    pub fn reads_at(&self, now: Time) -> bool {
         self.run.is_some_and(|run| run.begun < now)
     }
 
@@ -105,12 +106,12 @@ impl ReadAhead {
 
     /// Earliest start of the next run.
     #[inline]
-    fn next_start(&self, mechanism: &Mechanism) -> u64 {
+    fn next_start(&self, mechanism: &Mechanism) -> Time {
         self.from.max(mechanism.timeline.free())
     }
 
     /// Start of the present run, or of the next one.
-    pub fn begins(&self, mechanism: &Mechanism) -> u64 {
+    pub fn begins(&self, mechanism: &Mechanism) -> Time {
         match &self.run {
             Some(run) => run.begun,
             None => self.next_start(mechanism),
@@ -156,11 +157,11 @@ impl ReadAhead {
         let mechanism = &mut *context.mechanism;
         let before = *mechanism.arm();
         let arm = &mut mechanism.arms[mechanism.active_set];
-        let there = begun + m.move_ns(arm, place.cylinder, place.head, false);
+        let there = begun.after(m.move_ns(arm, place.cylinder, place.head, false));
         arm.cylinder = place.cylinder;
         arm.head = place.head;
         let wait = m.wait_ns(arm, place.angle, there);
-        let first = there + wait;
+        let first = there.after(wait);
         let late = match wait {
             0 => m.late_ns(arm, place.angle, there),
             _ => 0,
@@ -189,7 +190,7 @@ impl ReadAhead {
 
     /// Reads ahead until `until`. True if read-ahead ended before.
     #[inline(always)]
-    pub fn read_until(&mut self, context: &mut JobContext, until: u64) -> bool {
+    pub fn read_until(&mut self, context: &mut JobContext, until: Time) -> bool {
         let before = self.next;
         let ended = self.go_through_runs(context, until);
         if self.next > before {
@@ -200,7 +201,7 @@ impl ReadAhead {
 
     /// As [`ReadAhead::read_until`], without putting what was read into the buffer.
     #[inline(always)]
-    fn go_through_runs(&mut self, context: &mut JobContext, until: u64) -> bool {
+    fn go_through_runs(&mut self, context: &mut JobContext, until: Time) -> bool {
         loop {
             if self.run.is_none() {
                 if self.next_start(context.mechanism) >= until {
@@ -218,7 +219,7 @@ impl ReadAhead {
                 0
             } else {
                 // A sector counts as read when all of it has passed.
-                let whole = ((until - run.first) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
+                let whole = ((until.ns_from(run.first)) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
                 whole.min(run.count as u64) as u32
             };
             if passed > run.done {
@@ -235,7 +236,7 @@ impl ReadAhead {
 
     /// Continues until the sectors before `past` are read, even beyond the limit. Returns when they are.
     /// Calls `each(first, past, start of first, sector_ns)` for each piece; times are in nanoseconds.
-    pub fn read_to(&mut self, context: &mut JobContext, past: u64, mut each: impl FnMut(u64, u64, u64, f64)) -> u64 {
+    pub fn read_to(&mut self, context: &mut JobContext, past: u64, mut each: impl FnMut(u64, u64, Time, f64)) -> Time {
         let mut end = self.next_start(context.mechanism);
         while self.next < past {
             if self.run.is_none() && !self.next_run(context, past) {
@@ -260,7 +261,7 @@ impl ReadAhead {
     /// The run that is interrupted at `at`, and when it releases the mechanism. A run that would begin at `at` or later
     /// does not begin.
     #[inline]
-    pub fn stops(&self, in_sector: bool, at: u64) -> Option<(&Run, u64)> {
+    pub fn stops(&self, in_sector: bool, at: Time) -> Option<(&Run, Time)> {
         let run = self.run.as_ref().filter(|_| self.reads_at(at))?;
         Some((run, ReadAhead::run_stops(run, in_sector, at)))
     }
@@ -274,9 +275,9 @@ impl ReadAhead {
     /// Ends read-ahead at `at`, or as soon as it can be interrupted. Returns when the mechanism is free; 0 if
     /// no run had begun. `now` is the clock.
     #[inline(always)]
-    pub fn stop(&self, now: u64, mechanism: &mut Mechanism, buffer: &mut Buffer, in_sector: bool, at: u64) -> u64 {
+    pub fn stop(&self, now: Time, mechanism: &mut Mechanism, buffer: &mut Buffer, in_sector: bool, at: Time) -> Time {
         buffer.segments.leave_track(self.segment, at);
-        let Some((run, free)) = self.stops(in_sector, at) else { return 0 };
+        let Some((run, free)) = self.stops(in_sector, at) else { return Time::ZERO };
         let end = free.max(run.begun).min(run.at(run.count));
         mechanism.timeline.add(now, run.access(end, mechanism.track()));
         mechanism.timeline.hold_until(free);
@@ -284,7 +285,7 @@ impl ReadAhead {
     }
 
     /// When a run that is interrupted at `at` releases the mechanism.
-    pub fn run_stops(run: &Run, in_sector: bool, at: u64) -> u64 {
+    pub fn run_stops(run: &Run, in_sector: bool, at: Time) -> Time {
         if at < run.there {
             // A movement is always completed.
             run.there
@@ -301,7 +302,7 @@ impl ReadAhead {
 
 impl ReadAhead {
     /// The end of the present run. The next one may move the arm, and assemblies that follow it.
-    pub fn run_ends(&self, mechanism: &Mechanism) -> u64 {
+    pub fn run_ends(&self, mechanism: &Mechanism) -> Time {
         match &self.run {
             Some(run) => run.at(run.count),
             None => self.next_start(mechanism),
@@ -310,8 +311,8 @@ impl ReadAhead {
 
     /// Ends read-ahead because a command claims the mechanism at `at`. Returns when the mechanism is free. `at` is not
     /// before the clock, and everything up to the clock has been read already.
-    pub fn give_way(&mut self, context: &mut JobContext, mut at: u64) -> u64 {
-        let mut forced = 0;
+    pub fn give_way(&mut self, context: &mut JobContext, mut at: Time) -> Time {
+        let mut forced = Time::ZERO;
         if self.must_read_on() {
             let least = self.at_least.min(self.limit);
             forced = self.read_to(context, least, |_, _, _, _| {});

@@ -13,7 +13,7 @@
 //! Every operation costs `O(log n)` for each extent that it changes.
 
 use super::blocks::{Blocks, PartialSector, SectorSize};
-use headstack_units::Lba;
+use headstack_units::{Lba, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One extent. It begins at its key in the map and ends before block `past`. Times are in nanoseconds.
@@ -21,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Extent {
     past: u64,
     /// A lower bound of the arrival times of its data.
-    floor: u64,
+    floor: Time,
     /// Assumed arrival time of its oldest data, by which extents are ordered. It may be later than `floor`: what
     /// a pass leaves of an extent takes the time of its end if it is shorter than a sector.
-    since: u64,
+    since: Time,
     /// Arrival time of the data of its first block, and of its last block.
-    head_since: u64,
-    tail_since: u64,
+    head_since: Time,
+    tail_since: Time,
 }
 
 /// Which extents are visited.
@@ -46,22 +46,22 @@ pub struct DirtyExtents {
     size: SectorSize,
     sector: u64,
     /// How long an edge may wait for the rest of its sector, in nanoseconds.
-    partial_wait: u64,
+    partial_wait: Span,
     extents: BTreeMap<u64, Extent>,
     blocks: u64,
     /// `(since, start)` of every extent.
-    by_age: BTreeSet<(u64, u64)>,
+    by_age: BTreeSet<(Time, u64)>,
     /// Starts of the extents in [`Scope::Due`]. Not used if a sector is one block: then every extent is due.
     due: BTreeSet<u64>,
     /// `(arrival time of an edge, start)` of the other extents.
-    waiting: BTreeSet<(u64, u64)>,
+    waiting: BTreeSet<(Time, u64)>,
     /// When an edge was last found to have waited long enough.
-    promoted: u64,
+    promoted: Time,
 }
 
 impl DirtyExtents {
     /// A buffer without dirty data; edges wait for `partial_wait` nanoseconds.
-    pub fn new(size: SectorSize, partial_wait: u64) -> DirtyExtents {
+    pub fn new(size: SectorSize, partial_wait: Span) -> DirtyExtents {
         DirtyExtents {
             size,
             sector: size.blocks(),
@@ -71,7 +71,7 @@ impl DirtyExtents {
             by_age: BTreeSet::new(),
             due: BTreeSet::new(),
             waiting: BTreeSet::new(),
-            promoted: 0,
+            promoted: Time::ZERO,
         }
     }
 
@@ -97,7 +97,7 @@ impl DirtyExtents {
     }
 
     /// Assumed arrival time of the oldest data; `None` if nothing is dirty.
-    pub fn oldest(&self) -> Option<u64> {
+    pub fn oldest(&self) -> Option<Time> {
         self.by_age.first().map(|e| e.0)
     }
 
@@ -115,7 +115,7 @@ impl DirtyExtents {
     }
 
     /// Arrival time of the older edge that does not fill its sector; `None` if both ends do.
-    fn edge_since(&self, start: u64, extent: &Extent) -> Option<u64> {
+    fn edge_since(&self, start: u64, extent: &Extent) -> Option<Time> {
         let head = (self.down(start) != start).then_some(extent.head_since);
         let tail = (self.down(extent.past) != extent.past).then_some(extent.tail_since);
         match (head, tail) {
@@ -161,7 +161,7 @@ impl DirtyExtents {
 
     /// Marks `range` as dirty with data that arrived at `now`.
     #[inline]
-    pub fn insert(&mut self, range: Blocks, now: u64) {
+    pub fn insert(&mut self, range: Blocks, now: Time) {
         if range.is_empty() {
             return;
         }
@@ -230,7 +230,7 @@ impl DirtyExtents {
 
     /// Arrival time assumed for what remains at one end of an extent. If it is shorter than a sector, all of
     /// it arrived with that end (`end`). Otherwise only the oldest time is known.
-    fn left_since(&self, blocks: u64, oldest: u64, end: u64) -> u64 {
+    fn left_since(&self, blocks: u64, oldest: Time, end: Time) -> Time {
         if blocks < self.sector {
             end
         } else {
@@ -260,9 +260,9 @@ impl DirtyExtents {
 
     /// Adds the extents whose edges have waited long enough by `now` to [`Scope::Due`].
     #[inline]
-    pub fn promote(&mut self, now: u64) {
+    pub fn promote(&mut self, now: Time) {
         while let Some((since, start)) = self.waiting.first().copied() {
-            if since.saturating_add(self.partial_wait) > now {
+            if since + self.partial_wait > now {
                 break;
             }
             self.waiting.pop_first();
@@ -273,12 +273,12 @@ impl DirtyExtents {
 
     /// When [`Scope::Due`] holds an extent: since the time at which edges were last found to have waited long
     /// enough, or when the next one will have. `None` if nothing is dirty.
-    pub fn due_from(&self) -> Option<u64> {
+    pub fn due_from(&self) -> Option<Time> {
         if self.has(Scope::Due) {
             return Some(self.promoted);
         }
         let first = self.waiting.first();
-        first.map(|(since, _)| since.saturating_add(self.partial_wait))
+        first.map(|(since, _)| *since + self.partial_wait)
     }
 
     /// Whether `scope` holds an extent.
@@ -320,13 +320,13 @@ impl DirtyExtents {
     /// The sectors of `part` (an extent or a part of one) that can be written at `now`, as blocks. Edges that
     /// may still wait are left out unless `all` is set. `None` if nothing remains.
     #[inline]
-    pub fn to_write(&self, part: Blocks, now: u64, all: bool) -> Option<Blocks> {
+    pub fn to_write(&self, part: Blocks, now: Time, all: bool) -> Option<Blocks> {
         // Nearly every part begins where its extent does, which is found faster.
         let (start, extent) = match self.extents.get(&part.start.0) {
             Some(extent) => (part.start.0, *extent),
             None => self.before(part.start.0)?,
         };
-        let waits = |since: u64| !all && since.saturating_add(self.partial_wait) > now;
+        let waits = |since: Time| !all && since + self.partial_wait > now;
         let mut sectors = self.in_sectors(part);
         let (down, up) = (self.down(start), self.up(extent.past));
         if down + self.sector == up {

@@ -4,7 +4,7 @@ use crate::counters::Counters;
 use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::HeadSet;
-use headstack_units::Lba;
+use headstack_units::{Lba, Time};
 
 pub mod blocks;
 pub mod dirty;
@@ -47,7 +47,7 @@ impl Buffer {
     /// Drops the unwritten data whose place no head set reaches any more.
     pub fn drop_unreachable(&mut self, m: &Mechanics, mapping: &Mapping, head_sets: &[HeadSet]) {
         // Data that are still on the link are lost as well.
-        self.unwritten.settle(u64::MAX);
+        self.unwritten.settle(Time::NEVER);
         let mut lost = Vec::new();
         for extent in self.unwritten.dirty.sweep(Lba(0), Scope::All) {
             let (mut at, end) = self.size.sectors_of(extent);

@@ -2,7 +2,7 @@
 
 use super::filter::Filter;
 use super::index::Index;
-use crate::NEVER;
+use headstack_units::Time;
 
 /// One segment, with the sectors `[start, end)`; `end` is never below `start`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,10 +12,10 @@ pub struct Segment {
     /// Order of last use: the largest number is the latest.
     pub used: u64,
     /// Time before which commands do not see its data, because the command in service still reads them.
-    pub visible_at: u64,
-    /// When the whole track will have been read; [`NEVER`] if that is not awaited. From then on the
+    pub visible_at: Time,
+    /// When the whole track will have been read; [`Time::NEVER`] if that is not awaited. From then on the
     /// segment starts at `track_start`.
-    pub whole_track: u64,
+    pub whole_track: Time,
     pub track_start: u64,
 }
 
@@ -37,8 +37,8 @@ impl Segment {
     pub fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
-        self.whole_track = NEVER;
-        self.visible_at = 0;
+        self.whole_track = Time::NEVER;
+        self.visible_at = Time::ZERO;
     }
     /// Keeps only the last `size` sectors.
     pub fn bound(&mut self, size: u64) {
@@ -198,7 +198,7 @@ impl Segments {
 
     /// The segment that holds all of a read's sectors when the read arrives at `now`.
     #[inline]
-    pub fn holds_at(&self, now: u64, start: u64, end: u64) -> Option<usize> {
+    pub fn holds_at(&self, now: Time, start: u64, end: u64) -> Option<usize> {
         if self.index.is_some() {
             return self.holds_at_near(now, start, end);
         }
@@ -206,7 +206,7 @@ impl Segments {
     }
 
     #[inline(never)]
-    fn holds_at_near(&self, now: u64, start: u64, end: u64) -> Option<usize> {
+    fn holds_at_near(&self, now: Time, start: u64, end: u64) -> Option<usize> {
         self.last_used_near(start, |s| s.holds(start) & (end <= s.end) & (s.visible_at <= now))
     }
 
@@ -341,8 +341,8 @@ impl Segments {
                 s.start = start;
             }
             s.end = end;
-            s.visible_at = 0;
-            s.whole_track = NEVER;
+            s.visible_at = Time::ZERO;
+            s.whole_track = Time::NEVER;
             s.bound(size);
         });
     }
@@ -358,24 +358,24 @@ impl Segments {
 
     /// A command interrupts at `at` the reading of the rest of a segment's track, unless it is done.
     #[inline]
-    pub fn leave_track(&mut self, segment: usize, at: u64) {
+    pub fn leave_track(&mut self, segment: usize, at: Time) {
         // This changes no address, so the index need not know.
         let s = &mut self.list[segment];
         if at < s.whole_track {
-            s.whole_track = NEVER;
+            s.whole_track = Time::NEVER;
         }
     }
 
     /// Extends segments to the start of their track, if a whole turn has passed since.
     #[inline]
-    pub fn complete_tracks(&mut self, now: u64) {
+    pub fn complete_tracks(&mut self, now: Time) {
         let size = self.size;
         for i in 0..self.list.len() {
             if self.list[i].whole_track <= now {
                 self.change(i, |s| {
                     s.start = s.start.min(s.track_start);
                     s.bound(size);
-                    s.whole_track = NEVER;
+                    s.whole_track = Time::NEVER;
                 });
             }
         }

@@ -3,7 +3,7 @@
 use super::blocks::{Blocks, SectorSize};
 use super::dirty::{DirtyExtents, Scope};
 use crate::spec::CacheSpec;
-use headstack_units::{Bytes, Lba};
+use headstack_units::{Bytes, Lba, Time};
 
 /// With more extents than this, their common range is reported instead of each one.
 const MANY: usize = 256;
@@ -14,7 +14,7 @@ pub(crate) struct Unwritten {
     /// Data that wait for the mechanism.
     pub dirty: DirtyExtents,
     /// Data that arrive over the link at present, and when all of them have arrived.
-    incoming: Option<(Blocks, u64)>,
+    incoming: Option<(Blocks, Time)>,
     /// Data that are being written to the medium: at most one range for each assembly.
     on_their_way: Vec<Blocks>,
     /// Most blocks held at once.
@@ -24,9 +24,9 @@ pub(crate) struct Unwritten {
     /// Most blocks written in a pass, so that new data can arrive meanwhile.
     pub pass_most: u64,
     /// When the latest data arrived. What they make due is not due earlier.
-    pub newest: u64,
+    pub newest: Time,
     /// When the mechanism finishes the latest command.
-    pub command_end: u64,
+    pub command_end: Time,
 }
 
 impl Default for Unwritten {
@@ -41,15 +41,15 @@ impl Unwritten {
         let segment = u64::from(cache.segment_sectors) * size.blocks();
         let limit = cache.write_room(Bytes(size.blocks() * 512)).0 / 512;
         Unwritten {
-            dirty: DirtyExtents::new(size, cache.partial_wait.non_negative()),
+            dirty: DirtyExtents::new(size, cache.partial_wait),
             incoming: None,
             on_their_way: Vec::new(),
             limit,
             // Small enough for link and medium to work at the same time.
             piece: segment.min(limit / 4).max(size.blocks()),
             pass_most: (limit / 2).max(size.blocks()),
-            newest: 0,
-            command_end: 0,
+            newest: Time::ZERO,
+            command_end: Time::ZERO,
         }
     }
 
@@ -89,7 +89,7 @@ impl Unwritten {
     }
 
     /// Starts the arrival of `range`, which is complete at `ready`. Earlier data have arrived by `now`.
-    pub fn bring(&mut self, now: u64, range: Blocks, ready: u64) {
+    pub fn bring(&mut self, now: Time, range: Blocks, ready: Time) {
         self.settle(now);
         self.incoming = Some((range, ready));
     }
@@ -97,12 +97,12 @@ impl Unwritten {
     /// When all that the link brings is there, if it brings something.
     #[inline]
     /// When the data on the link have arrived; `None` if there are none.
-    pub fn incoming_until(&self) -> Option<u64> {
+    pub fn incoming_until(&self) -> Option<Time> {
         self.incoming.map(|(_, ready)| ready)
     }
 
     /// Marks data as dirty that have arrived by `now`.
-    pub fn settle(&mut self, now: u64) {
+    pub fn settle(&mut self, now: Time) {
         if let Some((range, ready)) = self.incoming.filter(|i| i.1 <= now) {
             self.incoming = None;
             self.newest = ready;
@@ -153,11 +153,11 @@ impl Unwritten {
     /// Whether the buffer has all of `range` at `now`: a read needs no mechanism.
     #[inline]
     /// Whether the buffer holds all of `range` at `now`, so that a read does not need the mechanism.
-    pub fn covers(&self, range: Blocks, now: u64) -> bool {
+    pub fn covers(&self, range: Blocks, now: Time) -> bool {
         !self.is_empty() && self.covers_all(range, now)
     }
 
-    fn covers_all(&self, range: Blocks, now: u64) -> bool {
+    fn covers_all(&self, range: Blocks, now: Time) -> bool {
         let incoming = self.incoming.filter(|i| i.1 <= now).map(|i| i.0);
         if incoming.is_none() && self.on_their_way.is_empty() {
             return self.dirty.covers(range);

@@ -94,14 +94,14 @@ pub(super) struct Control {
     /// Commands and changes that arrived after it.
     held: VecDeque<Held>,
     /// The latest completion that the host was told of.
-    last_end: u64,
+    last_end: Time,
 }
 
 /// A change that takes effect when the drive has finished its commands.
 #[derive(Clone)]
 enum ControlChange {
     Condition(Condition),
-    Speed(Arc<DriveDesign>, u64),
+    Speed(Arc<DriveDesign>, Span),
 }
 
 /// A command or a change that waits for an earlier change.
@@ -113,11 +113,11 @@ enum Held {
 impl Control {
     /// The state for these conditions; `None` if they have no timer.
     pub fn of(conditions: &Conditions) -> Option<Box<Control>> {
-        conditions.has_timer().then(|| Box::new(Control::new(*conditions, 0)))
+        conditions.has_timer().then(|| Box::new(Control::new(*conditions, Time::ZERO)))
     }
 
     /// The state of a drive that has no completion after `now`.
-    fn new(conditions: Conditions, now: u64) -> Control {
+    fn new(conditions: Conditions, now: Time) -> Control {
         Control {
             low_power: LowPower::new(conditions),
             order: None,
@@ -140,7 +140,7 @@ impl Control {
 
     /// Records a completion.
     pub fn completes(&mut self, end: Time) {
-        self.last_end = self.last_end.max(end.0);
+        self.last_end = self.last_end.max(end);
     }
 }
 
@@ -152,7 +152,7 @@ impl Drive {
     pub fn set(&mut self, now: Time, setting: Setting) -> Result<(), SpecError> {
         self.look(now);
         // Accounts for the rest up to now with the settings of before.
-        self.rest_at(now.0);
+        self.rest_at(now);
         match setting {
             Setting::QueueDepth(depth) => {
                 bounded("setting.queue_depth", depth, 0..=MOST_COMMANDS)?;
@@ -189,7 +189,7 @@ impl Drive {
                 let key = "setting.spindle_speed.takes";
                 bounded(key, takes, Span::ZERO..=MOST_PAUSE)?;
                 let design = self.design.at_speed(speed)?;
-                self.order(now, ControlChange::Speed(design, takes.non_negative()))
+                self.order(now, ControlChange::Speed(design, takes))
             }
         }
     }
@@ -208,7 +208,7 @@ impl Drive {
             None => self.design.common.conditions.timer(condition),
             Some(after) => {
                 let key = "setting.idle_timer.after";
-                Some(bounded(key, after, Span(1)..=LONGEST_TIMER)?.non_negative())
+                Some(bounded(key, after, Span(1)..=LONGEST_TIMER)?)
             }
         };
         self.controlled(now);
@@ -224,7 +224,7 @@ impl Drive {
     /// The drive does not have the part, or it cannot work without parts.
     pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
         self.look(now);
-        self.rest_at(now.0);
+        self.rest_at(now);
         let design = self.design().clone();
         let fault = FaultSpec {
             at: Some(Span(now.0.min(i64::MAX as u64) as i64)),
@@ -238,7 +238,7 @@ impl Drive {
         spec.parallelism.faults = vec![fault];
         crate::unit_plan::units(&spec)?;
         // Faults of the description that have occurred by now come first.
-        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
+        self.units.iter_mut().for_each(|u| u.bring_to(now));
         for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
             unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);
@@ -257,13 +257,13 @@ impl Drive {
     }
 
     fn abort_now(&mut self, now: Time, id: u64) -> bool {
-        self.rest_at(now.0);
+        self.rest_at(now);
         if let Some(control) = &mut self.control {
             let named = |h: &Held| matches!(h, Held::Request(_, r) if r.id == id);
             if let Some(Held::Request(arrival, request)) =
                 control.held.iter().position(named).and_then(|i| control.held.remove(i))
             {
-                self.done.push(aborted(&request, arrival, now));
+                self.done.push(Completion::ended(&request, arrival, now));
                 control.completes(now);
                 return true;
             }
@@ -280,13 +280,13 @@ impl Drive {
             if was_unlimited {
                 // With an unlimited depth, tags are not counted.
                 let waiting = units.clone().map(|(_, u)| u.queue_len()).sum();
-                let ends = units.flat_map(|(_, u)| u.service_ends(now.0)).collect();
+                let ends = units.flat_map(|(_, u)| u.service_ends(now)).collect();
                 self.tags[queue].count(waiting, ends);
             }
             self.tags[queue].set_depth(depth);
             self.refill(queue, now);
         }
-        self.note_open();
+        self.way = self.find_way();
     }
 
     /// [`Drive::abort`] of a command that waits in a queue or for a tag.
@@ -334,7 +334,7 @@ impl Drive {
             self.joins[name as usize].parts = 0;
             self.free_joins.push(name as usize);
         }
-        self.done.push(aborted(&DriveRequest { id, ..request }, arrival, now));
+        self.done.push(Completion::ended(&DriveRequest { id, ..request }, arrival, now));
         for queue in 0..self.tags.len() {
             self.refill(queue, now);
         }
@@ -368,20 +368,20 @@ impl Drive {
     /// Creates the state of control if the drive has none.
     fn controlled(&mut self, now: Time) {
         if self.control.is_none() {
-            let mut control = Control::new(self.design.common.conditions, now.0);
+            let mut control = Control::new(self.design.common.conditions, now);
             if self.listener.is_some() {
                 control.low_power.listen();
             }
             self.control = Some(Box::new(control));
-            self.note_open();
+            self.way = self.find_way();
         }
     }
 
     fn begin_order(&mut self, now: Time, order: ControlChange) {
-        let idle = self.rest_at(now.0);
+        let idle = self.rest_at(now);
         let Some(control) = &mut self.control else { return };
         // A drive that is still recovering for a command is not idle.
-        if idle && control.low_power.decided() <= now.0 {
+        if idle && control.low_power.decided() <= now {
             self.take_effect(now, order);
             return;
         }
@@ -394,10 +394,10 @@ impl Drive {
     /// Carries out a change. The drive has finished its commands at `now`. A pass of background work that has begun is
     /// completed first, and no other begins before the change.
     fn take_effect(&mut self, now: Time, order: ControlChange) {
-        self.units.iter_mut().for_each(|u| u.bring_to(now.0));
+        self.units.iter_mut().for_each(|u| u.bring_to(now));
         let ends = self.units.iter().map(|u| u.busy_end());
-        let at = ends.fold(now.0, u64::max);
-        self.units.iter_mut().for_each(|u| u.recovers_until(Time(at)));
+        let at = ends.fold(now, Time::max);
+        self.units.iter_mut().for_each(|u| u.recovers_until(at));
         let Some(control) = &mut self.control else { return };
         control.order = None;
         control.low_power.rests_since(at);
@@ -407,23 +407,22 @@ impl Drive {
         }
     }
 
-    /// Changes the speed of all spindles, starting at `at` and taking `takes` nanoseconds. The drive has no
-    /// commands.
-    fn change_speed(&mut self, at: u64, design: Arc<DriveDesign>, takes: u64) {
+    /// Changes the speed of all spindles, starting at `at` and taking `takes`. The drive has no commands.
+    fn change_speed(&mut self, at: Time, design: Arc<DriveDesign>, takes: Span) {
         let speed = design.shared_spec().geometry.rotation_speed;
         let ready = match &mut self.control {
             Some(control) => control.low_power.wake(at),
             None => at,
         };
-        let then = ready.saturating_add(takes);
+        let then = ready + takes;
         // Nor does background work begin while it recovers.
-        self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
+        self.units.iter_mut().for_each(|u| u.recovers_until(ready));
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
         self.meter.change(then, active, low.unwrap_or_default(), (design.common.watts, design.common.conditions));
         for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
             unit.change_speed(mechanics, speed, (ready, then));
-            unit.recovers_until(Time(then));
+            unit.recovers_until(then);
         }
         if let Some(control) = &mut self.control {
             control.low_power.set_design(design.common.conditions);
@@ -433,7 +432,7 @@ impl Drive {
     }
 
     /// Whether the drive is idle at `now`. If so, its power conditions are brought up to that time.
-    pub(super) fn rest_at(&mut self, now: u64) -> bool {
+    pub(super) fn rest_at(&mut self, now: Time) -> bool {
         let Some(control) = &self.control else { return false };
         if now <= control.low_power.decided() {
             return control.order.is_none() && self.idle_since(now).is_some();
@@ -450,8 +449,8 @@ impl Drive {
     }
 
     /// Since when the drive has been idle; `None` if it is not idle at `now`.
-    fn idle_since(&mut self, now: u64) -> Option<u64> {
-        let mut since = self.control.as_ref().map_or(0, |c| c.last_end);
+    fn idle_since(&mut self, now: Time) -> Option<Time> {
+        let mut since = self.control.as_ref().map_or(Time::ZERO, |c| c.last_end);
         if self.tags.iter().any(|t| t.awaiting() > 0) {
             return None;
         }
@@ -476,14 +475,14 @@ impl Drive {
     fn wake(&mut self, now: Time) {
         let rests = match &self.control {
             // Nearly always: it works, or its work ends just now.
-            Some(c) if c.last_end >= now.0 && c.low_power.is_active_at(now.0) => return,
-            Some(c) => now.0 < c.low_power.decided() || self.rest_at(now.0),
+            Some(c) if c.last_end >= now && c.low_power.is_active_at(now) => return,
+            Some(c) => now < c.low_power.decided() || self.rest_at(now),
             None => false,
         };
         let Some(control) = self.control.as_mut().filter(|_| rests) else { return };
-        let ready = control.low_power.wake(now.0);
-        if ready > now.0 {
-            self.units.iter_mut().for_each(|u| u.recovers_until(Time(ready)));
+        let ready = control.low_power.wake(now);
+        if ready > now {
+            self.units.iter_mut().for_each(|u| u.recovers_until(ready));
         }
     }
 
@@ -492,9 +491,9 @@ impl Drive {
     pub(crate) fn advance_controlled(&mut self, until: Time, sink: &mut dyn FnMut(&Completion)) {
         loop {
             let mut own = None;
-            let mut last = 0;
+            let mut last = Time::ZERO;
             self.go_in_order(until, &mut |c| {
-                last = last.max(c.completion.0);
+                last = last.max(c.completion);
                 match c.id {
                     OWN => own = Some(c.completion),
                     _ => sink(c),
@@ -541,15 +540,15 @@ impl Drive {
 
     /// The power condition at `now`: the one that the drive is in, entering or leaving.
     pub fn power_condition(&mut self, now: Time) -> Condition {
-        self.rest_at(now.0);
+        self.rest_at(now);
         match &self.control {
-            Some(control) if control.order.is_none() => control.low_power.condition_at(now.0),
+            Some(control) if control.order.is_none() => control.low_power.condition_at(now),
             _ => Condition::Active,
         }
     }
 
     /// Time in low-power conditions up to `until`; `None` if the drive never had any.
-    pub(crate) fn low_power_until(&mut self, until: u64) -> Option<ConditionTime> {
+    pub(crate) fn low_power_until(&mut self, until: Time) -> Option<ConditionTime> {
         self.rest_at(until);
         let control = self.control.as_ref();
         control.map(|c| c.low_power.time_until(until))
@@ -560,12 +559,4 @@ impl Drive {
 fn no_condition(key: &str, condition: Condition) -> SpecError {
     let need = "a condition whose power and recovery the drive's file gives";
     SpecError::new(key, condition.name(), need)
-}
-
-/// The completion of a command that the host has aborted.
-pub(crate) fn aborted(request: &DriveRequest, arrival: Time, now: Time) -> Completion {
-    let mut done = Completion::refused(request, now);
-    done.arrival = arrival;
-    done.components.queue = now.0 - arrival.0;
-    done
 }

@@ -29,14 +29,14 @@ pub(super) struct Watched {
 /// How far the listener of a drive has been told.
 pub(super) struct Listener {
     /// For each assembly, the time up to which its phases were told.
-    told: Vec<u64>,
+    told: Vec<Time>,
 }
 
 /// One call of [`Drive::tell_phases`]: the power conditions decided since the last call, and how far each
 /// assembly has been told.
 struct Telling<'a> {
     conditions: &'a [ConditionPhase],
-    told: &'a mut [u64],
+    told: &'a mut [Time],
     /// For each assembly, the index of the next condition to tell.
     next: Vec<usize>,
     sink: &'a mut dyn FnMut(&Phase),
@@ -45,14 +45,14 @@ struct Telling<'a> {
 impl Telling<'_> {
     /// Tells a phase of work, and the rest of the assembly before it.
     fn works(&mut self, phase: &Phase) {
-        self.rests(phase.assembly, phase.from.0);
-        self.told[phase.assembly as usize] = phase.to.0;
+        self.rests(phase.assembly, phase.from);
+        self.told[phase.assembly as usize] = phase.to;
         (self.sink)(phase);
     }
 
     /// Tells the rest of an assembly until `until`, with its power conditions. A condition that is already
     /// decided may end later.
-    fn rests(&mut self, assembly: u32, until: u64) {
+    fn rests(&mut self, assembly: u32, until: Time) {
         let a = assembly as usize;
         while let Some(c) = self.conditions.get(self.next[a]) {
             if c.from >= until {
@@ -67,7 +67,7 @@ impl Telling<'_> {
     }
 
     /// Tells that an assembly is idle and ready for commands until `until`.
-    fn is_ready(&mut self, assembly: u32, until: u64) {
+    fn is_ready(&mut self, assembly: u32, until: Time) {
         let told = &mut self.told[assembly as usize];
         if *told < until {
             let from = std::mem::replace(told, until);
@@ -76,15 +76,15 @@ impl Telling<'_> {
     }
 }
 
-/// A phase without work, from `time.0` to `time.1`.
-fn at_rest(assembly: u32, time: (u64, u64), condition: Option<ConditionPhase>) -> Phase {
+/// A phase without work.
+fn at_rest(assembly: u32, (from, to): (Time, Time), condition: Option<ConditionPhase>) -> Phase {
     let kind = condition.map_or(PhaseKind::Idle, |c| match (c.condition, c.passage) {
         (Condition::Active | Condition::IdleA, _) => PhaseKind::Idle,
         (Condition::IdleB | Condition::IdleC, _) => PhaseKind::Parked,
         (Condition::Standby, Passage::Leaving) => PhaseKind::SpinUp,
         (Condition::Standby, _) => PhaseKind::Standby,
     });
-    Phase { kind, work: None, assembly, from: Time(time.0), to: Time(time.1), distance: 0, track: None, condition }
+    Phase { kind, work: None, assembly, from, to, distance: 0, track: None, condition }
 }
 
 impl Drive {
@@ -94,9 +94,9 @@ impl Drive {
         if self.listener.is_some() {
             return;
         }
-        let active_until = self.units.iter_mut().map(|u| u.listen(now.0));
+        let active_until = self.units.iter_mut().map(|u| u.listen(now));
         let told = active_until.flatten().collect();
-        self.rest_at(now.0);
+        self.rest_at(now);
         if let Some(control) = &mut self.control {
             control.low_power.listen();
         }
@@ -111,13 +111,13 @@ impl Drive {
     pub fn tell_phases(&mut self, until: Time, sink: &mut dyn FnMut(&Phase)) {
         let Some(mut listener) = self.listener.take() else { return };
         // Brings background work and power conditions up to date.
-        self.active_until(until.0);
-        self.rest_at(until.0);
+        self.active_until(until);
+        self.rest_at(until);
         let mut conditions = Vec::new();
         if let Some(control) = &mut self.control {
             control.low_power.tell(&mut |c| conditions.push(*c));
         }
-        let decided = conditions.last().map_or(0, |c| c.to);
+        let decided = conditions.last().map_or(Time::ZERO, |c| c.to);
         let mut telling =
             Telling { conditions: &conditions, next: vec![0; listener.told.len()], told: &mut listener.told, sink };
         for unit in &mut self.units {
@@ -125,7 +125,7 @@ impl Drive {
         }
         let begun = self.units.iter().flat_map(|u| u.begun());
         for (assembly, begun) in (0..).zip(begun) {
-            telling.rests(assembly, decided.max(until.0).min(begun));
+            telling.rests(assembly, decided.max(until).min(begun));
         }
         self.listener = Some(listener);
     }
@@ -137,9 +137,11 @@ impl Drive {
         self.set_watched(Some(Watched { watch, due: Time::ZERO }));
     }
 
-    fn set_watched(&mut self, watched: Option<Watched>) {
-        self.watched = watched;
-        self.note_open();
+    /// Has the drive watched so from now on. Returns how it was watched before.
+    fn set_watched(&mut self, watched: Option<Watched>) -> Option<Watched> {
+        let before = std::mem::replace(&mut self.watched, watched);
+        self.way = self.find_way();
+        before
     }
 
     /// Has the drive looked at at all times before `until` at which that is due. Nobody watches meanwhile. What completes
@@ -153,7 +155,7 @@ impl Drive {
 
     #[cold]
     fn look_now(&mut self, until: Time) {
-        let mut watched = self.watched.take();
+        let mut watched = self.set_watched(None);
         while let Some(Watched { watch, due }) = watched.as_mut().filter(|w| w.due < until) {
             let mut done = std::mem::take(&mut self.done);
             self.advance(*due, &mut |c| {
@@ -173,9 +175,9 @@ impl Drive {
     #[cold]
     pub(super) fn submit_watched(&mut self, now: Time, request: DriveRequest) {
         self.look(now);
-        if let Some(mut watched) = self.watched.take() {
+        if let Some(mut watched) = self.set_watched(None) {
             watched.watch.submitted(now, &request, self);
-            self.watched = Some(watched);
+            self.set_watched(Some(watched));
         }
         let n_told = self.done.len();
         self.submit_controlled(now, request);
@@ -194,20 +196,20 @@ impl Drive {
     pub(super) fn advance_watched(&mut self, until: Time, sink: &mut dyn FnMut(&Completion)) {
         self.look(until);
         std::mem::take(&mut self.done).iter().for_each(&mut *sink);
-        let mut watched = self.watched.take();
+        let mut watched = self.set_watched(None);
         self.advance(until, &mut |c| {
             watched.iter_mut().for_each(|w| w.watch.completed(c));
             sink(c);
         });
-        self.watched = watched;
+        self.set_watched(watched);
     }
 
     /// The count of energy begins anew at `now`.
     pub(super) fn note_restart(&mut self, now: Time) {
         self.look(now);
-        if let Some(mut watched) = self.watched.take() {
+        if let Some(mut watched) = self.set_watched(None) {
             watched.watch.restarted(now, self);
-            self.watched = Some(watched);
+            self.set_watched(Some(watched));
         }
     }
 }

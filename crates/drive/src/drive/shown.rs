@@ -98,8 +98,7 @@ impl Drive {
     /// When choices at `at` expect that the first unit's read-ahead has stopped, and when it has if it is stopped.
     #[doc(hidden)]
     pub fn stops_read_ahead(&mut self, at: Time) -> (Time, Time) {
-        let (expected, stopped) = self.units[0].stops_read_ahead(at.0);
-        (Time(expected), Time(stopped))
+        self.units[0].stops_read_ahead(at)
     }
 
     /// What the buffer holds, as of the last [`Drive::energy`] or [`Drive::tell_phases`].

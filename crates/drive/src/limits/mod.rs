@@ -32,8 +32,7 @@ pub mod parameters;
 
 use crate::command::{Completion, Components, Hint, LimitIndex};
 use crate::sense::LimitEnd;
-use crate::NEVER;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 use headstack_schema::Columns;
 use serde::Serialize;
@@ -72,26 +71,27 @@ impl LimitCounts {
 /// Counts by limit: reads first, then writes.
 pub type CountsByLimit = [[LimitCounts; LimitIndex::COUNT]; 2];
 
-/// The times of one descriptor in nanoseconds; [`NEVER`] without one.
+/// The times of one descriptor; [`Span::FOREVER`] without one.
 #[derive(Debug, Clone, Copy)]
 struct Times {
-    inactive: u64,
-    active: u64,
-    guideline: u64,
+    inactive: Span,
+    active: Span,
+    guideline: Span,
     /// Policies of the three.
     policies: [Policy; 3],
 }
 
 impl Times {
+    const NO: Span = Span::FOREVER;
     const NONE: Times =
-        Times { inactive: NEVER, active: NEVER, guideline: NEVER, policies: [Policy::CompleteEarliest; 3] };
+        Times { inactive: Times::NO, active: Times::NO, guideline: Times::NO, policies: [Policy::CompleteEarliest; 3] };
 
     fn of(limit: &DurationLimit, guidelines: bool) -> Times {
-        let ns = |time: Option<headstack_units::Span>| time.map_or(NEVER, |t| t.non_negative());
+        let or_none = |time: Option<Span>| time.unwrap_or(Span::FOREVER);
         Times {
-            inactive: ns(limit.inactive),
-            active: ns(limit.active),
-            guideline: ns(limit.guideline.filter(|_| guidelines)),
+            inactive: or_none(limit.inactive),
+            active: or_none(limit.active),
+            guideline: or_none(limit.guideline.filter(|_| guidelines)),
             policies: [limit.inactive_policy, limit.active_policy, limit.guideline_policy],
         }
     }
@@ -108,15 +108,15 @@ struct State {
     /// The limit in force.
     at: u8,
     missed: bool,
-    received: u64,
+    received: Time,
     /// After how long it should be served: the shorter one of guideline and inactive time in force.
-    target: u64,
+    target: Span,
     /// When a time has passed that ends it.
-    expires: u64,
+    expires: Time,
     /// The policy by which it then ends, and whether the time is a guideline.
     end: (Policy, bool),
     /// When it goes on under another limit.
-    changes: u64,
+    changes: Time,
 }
 
 const VACANT: State = State {
@@ -125,11 +125,11 @@ const VACANT: State = State {
     named: UNLIMITED,
     at: UNLIMITED,
     missed: false,
-    received: 0,
-    target: NEVER,
-    expires: NEVER,
+    received: Time::ZERO,
+    target: Span::FOREVER,
+    expires: Time::NEVER,
     end: (Policy::CompleteEarliest, false),
-    changes: NEVER,
+    changes: Time::NEVER,
 };
 
 /// What a time that has passed does.
@@ -146,18 +146,18 @@ pub enum Passed {
 pub struct Limits {
     heeded: Heeded,
     times: [[Times; LimitIndex::COUNT]; 2],
-    priority_target: u64,
+    priority_target: Span,
     /// Share of the performance that guidelines may cost.
     pub performance: f64,
     pub is_sata: bool,
     /// Time of reading a log.
-    pub log_read: u64,
+    pub log_read: Span,
     states: Vec<State>,
     serial: u32,
     /// Waiting commands that have a target.
     targets: usize,
     /// When times pass: the time, the number of the command, and its serial. Those of commands that have left are skipped.
-    passing: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    passing: BinaryHeap<Reverse<(Time, u32, u32)>>,
     pub counts: CountsByLimit,
 }
 
@@ -174,10 +174,10 @@ impl Limits {
         Limits {
             heeded: spec.enabled,
             times,
-            priority_target: spec.priority_target.non_negative(),
+            priority_target: spec.priority_target,
             performance: spec.performance,
             is_sata: spec.transport == Transport::Sata,
-            log_read: spec.log_read.non_negative(),
+            log_read: spec.log_read,
             states: Vec::new(),
             serial: 0,
             targets: 0,
@@ -188,12 +188,12 @@ impl Limits {
 
     /// A command has got number `index` in the queue. It was received at `received`; what has passed before `from` acts then.
     #[inline]
-    pub fn waits(&mut self, index: usize, hint: Hint, write: bool, received: u64, from: u64) {
+    pub fn waits(&mut self, index: usize, hint: Hint, write: bool, received: Time, from: Time) {
         if index >= self.states.len() {
             self.states.resize(index + 1, VACANT);
         }
         let (named, target) = match (hint, self.heeded) {
-            (Hint::Limit(limit), Heeded::Limits) => (limit.place() as u8, NEVER),
+            (Hint::Limit(limit), Heeded::Limits) => (limit.place() as u8, Span::FOREVER),
             (Hint::HighPriority, Heeded::Priority) => (UNLIMITED, self.priority_target),
             _ => {
                 self.states[index] = VACANT;
@@ -202,37 +202,37 @@ impl Limits {
         };
         self.serial = self.serial.wrapping_add(1).max(1);
         self.states[index] = State { serial: self.serial, write, named, received, target, ..VACANT };
-        self.targets += usize::from(target != NEVER);
+        self.targets += usize::from(target != Span::FOREVER);
         if named != UNLIMITED {
             self.enter(index, named, from);
         }
     }
 
     /// A limit comes into force for a command, at `from`.
-    fn enter(&mut self, index: usize, at: u8, from: u64) {
+    fn enter(&mut self, index: usize, at: u8, from: Time) {
         let state = &mut self.states[index];
         let times = self.times[usize::from(state.write)];
         let times = times.get(usize::from(at)).unwrap_or(&Times::NONE);
-        let passes = |time: u64| state.received.saturating_add(time).max(from);
+        let passes = |time: Span| (state.received + time).max(from);
         let [inactive, _, guideline] = times.policies;
         let (waits, wishes) = (passes(times.inactive), passes(times.guideline));
-        let had_target = state.target != NEVER;
+        let had_target = state.target != Span::FOREVER;
         state.at = at;
         state.target = times.inactive.min(times.guideline);
-        (state.expires, state.changes) = (NEVER, NEVER);
-        if times.inactive != NEVER && inactive.ends() {
+        (state.expires, state.changes) = (Time::NEVER, Time::NEVER);
+        if times.inactive != Span::FOREVER && inactive.ends() {
             (state.expires, state.end) = (waits, (inactive, false));
         }
-        if times.guideline != NEVER && guideline.ends() && wishes < state.expires {
+        if times.guideline != Span::FOREVER && guideline.ends() && wishes < state.expires {
             (state.expires, state.end) = (wishes, (guideline, true));
         }
-        if times.guideline != NEVER && guideline.changes() {
+        if times.guideline != Span::FOREVER && guideline.changes() {
             state.changes = wishes;
         }
         self.targets -= usize::from(had_target);
-        self.targets += usize::from(state.target != NEVER);
+        self.targets += usize::from(state.target != Span::FOREVER);
         let next = state.expires.min(state.changes);
-        if next != NEVER {
+        if next != Time::NEVER {
             let entry = (next, index as u32, state.serial);
             self.passing.push(Reverse(entry));
             self.forget_the_gone();
@@ -243,7 +243,7 @@ impl Limits {
     fn forget_the_gone(&mut self) {
         if self.passing.len() > 4 * self.states.len() + 64 {
             let states = &self.states;
-            let waits = |e: &Reverse<(u64, u32, u32)>| states[e.0 .1 as usize].serial == e.0 .2;
+            let waits = |e: &Reverse<(Time, u32, u32)>| states[e.0 .1 as usize].serial == e.0 .2;
             self.passing.retain(waits);
         }
     }
@@ -252,7 +252,7 @@ impl Limits {
     #[inline]
     pub fn leaves(&mut self, index: usize) {
         if let Some(state) = self.states.get_mut(index) {
-            self.targets -= usize::from(state.target != NEVER);
+            self.targets -= usize::from(state.target != Span::FOREVER);
             *state = VACANT;
         }
     }
@@ -265,21 +265,21 @@ impl Limits {
         self.passing.clear();
         for (i, state) in self.states.iter().enumerate() {
             let next = state.expires.min(state.changes);
-            if state.serial != 0 && next != NEVER {
+            if state.serial != 0 && next != Time::NEVER {
                 self.passing.push(Reverse((next, i as u32, state.serial)));
             }
         }
     }
 
-    /// When the next time passes; [`NEVER`] if none does.
-    pub(crate) fn next(&mut self) -> u64 {
+    /// When the next time passes; [`Time::NEVER`] if none does.
+    pub(crate) fn next(&mut self) -> Time {
         while let Some(Reverse((time, index, serial))) = self.passing.peek() {
             if self.states[*index as usize].serial == *serial {
                 return *time;
             }
             self.passing.pop();
         }
-        NEVER
+        Time::NEVER
     }
 
     /// The next time passes, at its moment.
@@ -318,7 +318,7 @@ impl Limits {
 
     /// The service of a command begins at `start` and would complete as `done` says. Its active time may change that.
     #[inline]
-    pub fn serves(&mut self, index: usize, start: u64, done: &mut Completion) {
+    pub fn serves(&mut self, index: usize, start: Time, done: &mut Completion) {
         let Some(state) = self.states.get(index).copied() else { return };
         if state.serial == 0 {
             return;
@@ -329,10 +329,10 @@ impl Limits {
         }
         let times = self.times[usize::from(state.write)];
         let times = times.get(usize::from(state.at)).unwrap_or(&Times::NONE);
-        let waited = start.saturating_sub(state.received);
+        let waited = start.since(state.received);
         let mut missed = state.missed || waited > times.inactive || waited > times.guideline;
         let mut end = LimitEnd::Met;
-        if done.completion.0 - start > times.active {
+        if done.completion.since(start) > times.active {
             missed = true;
             let policy = times.policies[1];
             if policy != Policy::CompleteEarliest {
@@ -384,8 +384,8 @@ impl Limits {
 }
 
 /// Ends a completion early, at `at`: its shares end there.
-fn cut(done: &mut Completion, at: u64) {
-    let mut left = at - done.arrival.0;
+fn cut(done: &mut Completion, at: Time) {
+    let mut left = at.ns_from(done.arrival);
     let mut share = |ns: u64| {
         let kept = ns.min(left);
         left -= kept;
@@ -400,7 +400,7 @@ fn cut(done: &mut Completion, at: u64) {
         transfer: share(c.transfer),
         bus: share(c.bus),
     };
-    done.completion = Time(at);
+    done.completion = at;
 }
 
 /// What the limits and priorities of waiting commands ask of the order.
@@ -412,17 +412,17 @@ pub struct Deadlines<'a> {
 /// When a command should be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// When it was received, in nanoseconds.
-    pub received: u64,
-    /// How long it should wait at most, in nanoseconds.
-    pub wait: u64,
+    /// When it was received.
+    pub received: Time,
+    /// How long it should wait at most.
+    pub wait: Span,
 }
 
 impl Target {
     /// The time until which its service should begin.
     #[inline]
-    pub fn due(&self) -> u64 {
-        self.received.saturating_add(self.wait)
+    pub fn due(&self) -> Time {
+        self.received + self.wait
     }
 }
 
@@ -431,7 +431,7 @@ impl Deadlines<'_> {
     #[inline]
     pub fn of(&self, i: usize) -> Option<Target> {
         let state = self.limits.states.get(i)?;
-        (state.target != NEVER).then_some(Target { received: state.received, wait: state.target })
+        (state.target != Span::FOREVER).then_some(Target { received: state.received, wait: state.target })
     }
 
     /// Number of waiting commands that have a target.

@@ -36,7 +36,7 @@ use crate::service::pass::{AccessRequest, Places};
 use crate::spec::DriveSpec;
 use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
-use headstack_units::Span;
+use headstack_units::{Span, Time};
 use moves::Moves;
 
 /// The mapping of a unit.
@@ -132,7 +132,7 @@ impl Mapping {
 
     /// The time from which a part of a checkpoint may be written; `None` if none is due.
     #[inline]
-    pub fn checkpoint_from(&self) -> Option<u64> {
+    pub fn checkpoint_from(&self) -> Option<Time> {
         match self {
             Mapping::Identity | Mapping::MediaCache(_) => None,
             Mapping::Log(log) => log.checkpoint_from(),
@@ -177,7 +177,7 @@ impl Mapping {
 
 impl Places for &Mapping {
     #[inline(always)]
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: Time) -> Option<Place> {
         self.locate(m, order.sector + u64::from(done))
     }
 }

@@ -16,7 +16,7 @@
 pub mod conditions;
 pub mod seek_energy;
 
-use crate::bounds::MOST_PAUSE;
+use crate::bounds::{MOST_PAUSE, MOST_SURFACES};
 use crate::spec::{DriveSpec, DEFAULT_POWER_MODEL};
 use headstack_schema::{fill, misspelt, plugins, Params, Plugins, SpecError, Table, TableSchema};
 use headstack_units::{Length, Rpm, Span, Watts};
@@ -232,44 +232,76 @@ fn check(watts: &StateWatts) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// Powers of the states, as their models find them. All are in watts.
+struct Adders {
+    /// Of the spindles, at the size for which powers hold.
+    spindle: f64,
+    scale: Spindle,
+    /// Of the rest while idle.
+    electronics: f64,
+    /// Of each arm assembly after the first `arms`.
+    per_extra_arm: f64,
+    arms: u32,
+    /// Added to idle, first one and then the other.
+    seek: [f64; 2],
+    rotation: f64,
+    transfer: f64,
+    standby: f64,
+    low_power: LowPower,
+}
+
+impl PowerModel for Adders {
+    fn watts(&self, shape: &Shape) -> StateWatts {
+        let idle = self.spindle * self.scale.ratio(shape)
+            + self.electronics
+            + self.per_extra_arm * f64::from(shape.arms.saturating_sub(self.arms));
+        StateWatts {
+            idle,
+            seek: idle + self.seek[0] + self.seek[1],
+            rotation: idle + self.rotation,
+            transfer: idle + self.transfer,
+            standby: self.standby,
+            low_power: self.low_power,
+        }
+    }
+}
+
 /// How the power of a spindle depends on speed, diameter and platters.
 ///
 /// Air drag grows a little more slowly than the cube of speed. 2.8 is the usual exponent in thermal models of
 /// disk drives, with 4.6 for the diameter of the platters (Sato et al., IEEE Trans. CHMT 13(4), 1990). Power
 /// is proportional to the number of platters and of stacks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy, Table)]
 struct Spindle {
-    /// Speed for which the given power holds.
-    speed: Rpm,
-    /// Diameter of the platters, divided by that for which the given power holds.
-    diameter_ratio: f64,
-    /// Number of platters for which the given power holds; `None`: the drive's own number.
+    /// Speed for which the given powers hold.
+    #[param(default = REFERENCE_SPEED, range = SPEEDS)]
+    rotation_speed: Rpm,
+    /// Diameter of the drive's platters; absent: the diameter for which the given powers hold.
+    #[param(range = DIAMETERS)]
+    platter_diameter: Option<Length>,
+    /// Diameter for which the given powers hold; 3.7 in for the profiles of `modes`.
+    #[param(range = DIAMETERS)]
+    reference_diameter: Option<Length>,
+    /// Number of platters for which the given powers hold; absent: the drive's own number.
+    #[param(range = 1..=MOST_SURFACES)]
     platters: Option<u32>,
 }
 
 impl Spindle {
-    /// From the keys `rotation_speed`, `platter_diameter`, `reference_diameter` and `platters`.
-    fn new(
-        speed: Rpm,
-        diameter: Option<Length>,
-        reference: Option<Length>,
-        platters: Option<u32>,
-    ) -> Result<Spindle, SpecError> {
-        let diameter_ratio = match (diameter, reference) {
-            (None, _) => 1.0,
-            (Some(d), Some(reference)) => d.0 / reference.0,
-            (Some(_), None) => {
-                let need = "the diameter for which the spindle's power holds";
-                return Err(SpecError::new("reference_diameter", "nothing", need));
-            }
-        };
-        Ok(Spindle { speed, diameter_ratio, platters })
+    /// The same, if each diameter has one to compare with.
+    fn checked(self) -> Result<Spindle, SpecError> {
+        if self.platter_diameter.is_some() && self.reference_diameter.is_none() {
+            let need = "the diameter for which the spindle's power holds";
+            return Err(SpecError::new("reference_diameter", "nothing", need));
+        }
+        Ok(self)
     }
 
     /// Power of all spindles of a drive of this shape, divided by the given power.
     fn ratio(&self, shape: &Shape) -> f64 {
-        (shape.rotation_speed.0 / self.speed.0).powf(2.8)
-            * self.diameter_ratio.powf(4.6)
+        let diameters = self.platter_diameter.zip(self.reference_diameter);
+        (shape.rotation_speed.0 / self.rotation_speed.0).powf(2.8)
+            * diameters.map_or(1.0, |(own, given)| own.0 / given.0).powf(4.6)
             * self.platters.map_or(1.0, |n| f64::from(shape.platters) / f64::from(n))
             * f64::from(shape.stacks)
     }

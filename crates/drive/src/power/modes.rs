@@ -19,11 +19,9 @@
 //! writes. The power of a seek does not depend on its length. `raid-fitted` determines only the sum of
 //! spindle and electronics; away from 7200 rpm its split is that of `main`.
 
-use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
-use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
-use crate::bounds::MOST_SURFACES;
+use super::{power, seconds, Adders, LowPower, PowerModel, Spindle, PAUSES, POWERS};
 use headstack_schema::{Choice, Plugin, SpecError, Table};
-use headstack_units::{Length, Rpm, Span, Watts};
+use headstack_units::{Length, Span, Watts};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn PowerModel> {
@@ -31,7 +29,7 @@ pub fn plugin() -> Plugin<dyn PowerModel> {
         "modes",
         "spindle, electronics and an adder per active mode",
         "profile = \"main\"\nvoice_coil = \"6 W\"",
-        |p: Parameters, _| Ok(Box::new(p.modes()?)),
+        |p: Parameters, _| Ok(Box::new(p.adders()?)),
     )
     .completed_by(Parameters::with_profile)
 }
@@ -66,7 +64,7 @@ impl Parameters {
         let [spindle, electronics, voice_coil, access, per_extra_arm] = self.profile.watts();
         if self.spindle.is_none() {
             // The profiles' spindles drive the 3.7 inch platters of Table 1.
-            self.reference_diameter.get_or_insert(Length(3.7 * 0.0254));
+            self.scale.reference_diameter.get_or_insert(Length(3.7 * 0.0254));
         }
         for (given, watts) in [
             (&mut self.spindle, spindle),
@@ -87,18 +85,8 @@ struct Parameters {
     /// Named values, for the keys that are not given.
     #[param(default)]
     profile: Profile,
-    /// Speed at which `spindle` holds.
-    #[param(default = REFERENCE_SPEED, range = SPEEDS)]
-    rotation_speed: Rpm,
-    /// Diameter of the drive's platters; absent: the diameter for which `spindle` holds.
-    #[param(range = DIAMETERS)]
-    platter_diameter: Option<Length>,
-    /// Diameter for which `spindle` holds; 3.7 in for the profiles.
-    #[param(range = DIAMETERS)]
-    reference_diameter: Option<Length>,
-    /// Number of platters for which `spindle` holds; absent: the drive's own number.
-    #[param(range = 1..=MOST_SURFACES)]
-    platters: Option<u32>,
+    #[param(flatten)]
+    scale: Spindle,
     /// Power of the spindle motor of one stack.
     #[param(range = POWERS)]
     spindle: Option<Watts>,
@@ -138,17 +126,19 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn modes(self) -> Result<Modes, SpecError> {
+    fn adders(self) -> Result<Adders, SpecError> {
         let p = self.with_profile();
         // The profile has left none of these out.
         let watts = |given| power(given).unwrap_or_default();
-        Ok(Modes {
-            scale: Spindle::new(p.rotation_speed, p.platter_diameter, p.reference_diameter, p.platters)?,
+        Ok(Adders {
+            scale: p.scale.checked()?,
             spindle: watts(p.spindle),
             electronics: watts(p.electronics),
-            voice_coil: watts(p.voice_coil),
-            access: watts(p.access),
             per_extra_arm: watts(p.per_extra_arm),
+            arms: 1,
+            seek: [watts(p.voice_coil), 0.0],
+            rotation: watts(p.access),
+            transfer: watts(p.access),
             standby: watts(p.standby),
             low_power: LowPower {
                 idle_a: power(p.idle_a),
@@ -159,32 +149,5 @@ impl Parameters {
                 spin_up_s: seconds(p.spin_up_time),
             },
         })
-    }
-}
-
-struct Modes {
-    scale: Spindle,
-    spindle: f64,
-    electronics: f64,
-    voice_coil: f64,
-    access: f64,
-    per_extra_arm: f64,
-    standby: f64,
-    low_power: LowPower,
-}
-
-impl PowerModel for Modes {
-    fn watts(&self, shape: &Shape) -> StateWatts {
-        let idle = self.spindle * self.scale.ratio(shape)
-            + self.electronics
-            + self.per_extra_arm * f64::from(shape.arms.saturating_sub(1));
-        StateWatts {
-            idle,
-            seek: idle + self.voice_coil,
-            rotation: idle + self.access,
-            transfer: idle + self.access,
-            standby: self.standby,
-            low_power: self.low_power,
-        }
     }
 }

@@ -24,11 +24,9 @@
 //! on 12 V is assumed to be the spindle's, though a part of it (holding the arm) is not. Mean power, no
 //! peaks.
 
-use super::{power, seconds, LowPower, PowerModel, Shape, Spindle, StateWatts};
-use super::{DIAMETERS, PAUSES, POWERS, REFERENCE_SPEED, SPEEDS};
-use crate::bounds::MOST_SURFACES;
+use super::{power, seconds, Adders, LowPower, PowerModel, Spindle, PAUSES, POWERS};
 use headstack_schema::{Plugin, SpecError, Table};
-use headstack_units::{Length, Rpm, Span, Watts};
+use headstack_units::{Span, Watts};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn PowerModel> {
@@ -97,18 +95,8 @@ struct Currents {
     /// Share of time that random work spends transferring.
     #[param(default = 0.01, range = 0.0..=1.0)]
     transfer_share: f64,
-    /// Speed at which the currents were measured.
-    #[param(default = REFERENCE_SPEED, range = SPEEDS)]
-    rotation_speed: Rpm,
-    /// Diameter of the drive's platters; absent: that of the measured drive.
-    #[param(range = DIAMETERS)]
-    platter_diameter: Option<Length>,
-    /// Diameter of the measured drive's platters.
-    #[param(range = DIAMETERS)]
-    reference_diameter: Option<Length>,
-    /// Number of platters of the measured drive; absent: the drive's own number.
-    #[param(range = 1..=MOST_SURFACES)]
-    platters: Option<u32>,
+    #[param(flatten)]
+    scale: Spindle,
     /// Added at all times for each arm assembly beyond those of the measured drive.
     #[param(range = POWERS)]
     per_extra_arm: Option<Watts>,
@@ -162,7 +150,7 @@ struct Observed {
     watts: Row,
 }
 
-fn solve(p: &Currents) -> Result<Rails, SpecError> {
+fn solve(p: &Currents) -> Result<Adders, SpecError> {
     let idle = watts(p.idle);
     let rows = rows(p, idle.iter().sum())?;
     let fit = |rail: usize, first: fn(&[f64; 3]) -> f64| {
@@ -174,11 +162,12 @@ fn solve(p: &Currents) -> Result<Rails, SpecError> {
     };
     let [channel, transfer_5] = fit(0, |[seek, rotation, _]| seek + rotation)?;
     let [coil, transfer_12] = fit(1, |[seek, ..]| *seek)?;
-    Ok(Rails {
-        scale: Spindle::new(p.rotation_speed, p.platter_diameter, p.reference_diameter, p.platters)?,
-        idle,
-        channel,
-        coil,
+    Ok(Adders {
+        scale: p.scale.checked()?,
+        electronics: idle[0],
+        spindle: idle[1],
+        seek: [channel, coil],
+        rotation: channel,
         transfer: transfer_5 + transfer_12,
         standby: watts(p.standby).iter().sum(),
         low_power: LowPower {
@@ -190,7 +179,7 @@ fn solve(p: &Currents) -> Result<Rails, SpecError> {
             spin_up_s: seconds(p.spin_up_time),
         },
         per_extra_arm: power(p.per_extra_arm).unwrap_or(0.0),
-        measured_arms: p.measured_arms,
+        arms: p.measured_arms,
     })
 }
 
@@ -279,32 +268,4 @@ pub fn non_negative_fit(rows: impl Iterator<Item = (f64, f64, f64)>) -> Option<[
     let on_axis = [[f64::max(ac / aa, 0.0), 0.0], [0.0, f64::max(bc / bb, 0.0)]];
     let error = |[p, q]: [f64; 2]| aa * p * p + 2.0 * ab * p * q + bb * q * q - 2.0 * (ac * p + bc * q);
     on_axis.into_iter().min_by(|l, r| error(*l).total_cmp(&error(*r)))
-}
-
-struct Rails {
-    scale: Spindle,
-    idle: Row,
-    channel: f64,
-    coil: f64,
-    transfer: f64,
-    standby: f64,
-    low_power: LowPower,
-    per_extra_arm: f64,
-    measured_arms: u32,
-}
-
-impl PowerModel for Rails {
-    fn watts(&self, shape: &Shape) -> StateWatts {
-        let idle = self.idle[0]
-            + self.idle[1] * self.scale.ratio(shape)
-            + self.per_extra_arm * f64::from(shape.arms.saturating_sub(self.measured_arms));
-        StateWatts {
-            idle,
-            seek: idle + self.channel + self.coil,
-            rotation: idle + self.channel,
-            transfer: idle + self.transfer,
-            standby: self.standby,
-            low_power: self.low_power,
-        }
-    }
 }

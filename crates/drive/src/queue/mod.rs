@@ -7,6 +7,7 @@
 
 use crate::command::{Command, DriveRequest};
 use crate::layout::Place;
+use headstack_units::Time;
 
 mod ordered;
 mod positions;
@@ -26,9 +27,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrival {
     /// When the command reached the drive.
-    pub at: u64,
+    pub at: Time,
     /// When its processing began, which is when it was admitted to the drive's queue.
-    pub decoding_since: u64,
+    pub decoding_since: Time,
     /// Whether the previous command to arrive was a write.
     pub after_write: bool,
 }
@@ -90,7 +91,7 @@ impl Waiting {
 
     /// The key of the order of age.
     #[inline]
-    fn age(&self) -> (u64, u64) {
+    fn age(&self) -> (Time, u64) {
         (self.arrival.at, self.request.id)
     }
 }
@@ -285,7 +286,7 @@ impl Queue {
     }
 
     /// The processing of a waiting command begins anew, at `decoding_since`.
-    pub(crate) fn readmit(&mut self, i: usize, decoding_since: u64) {
+    pub(crate) fn readmit(&mut self, i: usize, decoding_since: Time) {
         self.items.0[i].arrival.decoding_since = decoding_since;
     }
 

@@ -6,7 +6,7 @@
 //! queue is one chunk. The commands near an arm are in one or two chunks.
 
 use super::Link;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 
 /// Most commands in a chunk.
 pub const CHUNK: usize = 64;
@@ -63,8 +63,8 @@ impl Chunk {
 
 /// When a command arrived, as chunks store it.
 #[inline(always)]
-pub fn since(arrival_ns: u64) -> u32 {
-    (arrival_ns >> SINCE_BITS) as u32
+pub fn since(arrival: Time) -> u32 {
+    (arrival.0 >> SINCE_BITS) as u32
 }
 
 /// What a chunk stores of a command.

@@ -56,7 +56,7 @@ use super::{Mode, RolePolicy, RoleTable};
 use crate::bounds::MOST_PAUSE;
 use crate::spec::Role;
 use headstack_schema::{Choice, Plugin, SpecError, Table};
-use headstack_units::Span;
+use headstack_units::{Span, Time};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn RolePolicy> {
@@ -159,13 +159,13 @@ impl RolePolicy for Adaptive {
         modes
     }
 
-    fn note(&mut self, _now: u64, write: bool) {
+    fn note(&mut self, _now: Time, write: bool) {
         let x = f64::from(u8::from(write));
         self.fraction += (x - self.fraction) / self.parameters.window;
         self.served += 1;
     }
 
-    fn wanted(&mut self, _now: u64, current: usize) -> usize {
+    fn wanted(&mut self, _now: Time, current: usize) -> usize {
         let p = &self.parameters;
         let split = current == self.split;
         let change = if split { self.fraction < p.to_shared_below } else { self.fraction > p.to_split_above };

@@ -10,6 +10,7 @@
 
 use super::{Mode, RolePolicy, RoleTable};
 use headstack_schema::{Plugin, Table};
+use headstack_units::Time;
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn RolePolicy> {
@@ -39,9 +40,9 @@ impl RolePolicy for Fixed {
         vec![Mode { name: "fixed", roles: self.arms.clone() }]
     }
 
-    fn note(&mut self, _now: u64, _write: bool) {}
+    fn note(&mut self, _now: Time, _write: bool) {}
 
-    fn wanted(&mut self, _now: u64, current: usize) -> usize {
+    fn wanted(&mut self, _now: Time, current: usize) -> usize {
         current
     }
 }

@@ -14,8 +14,8 @@
 use crate::bounds::{bounded, MOST_PAUSE};
 use crate::parallelism::{Dash, ParallelismSpec};
 use crate::spec::{DriveSpec, Role};
-use headstack_schema::{Columns, Kind, ModelKind, Parameter, Params, Plugins, SpecError, plugins, wrong_kind};
-use headstack_units::Span;
+use headstack_schema::{plugins, wrong_kind, Columns, Kind, ModelKind, Parameter, Params, Plugins, SpecError};
+use headstack_units::{Span, Time};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -96,11 +96,11 @@ pub trait RolePolicy: Send + fmt::Debug {
     /// The modes of a stack with this many assemblies.
     fn modes(&self, arms: u32) -> Vec<Mode>;
 
-    /// At `now` nanoseconds a command was taken that an arm has to serve. Times never decrease.
-    fn note(&mut self, now: u64, write: bool);
+    /// At `now` a command was taken that an arm has to serve. Times never decrease.
+    fn note(&mut self, now: Time, write: bool);
 
     /// The index of the mode that should be in force from `now` on; `current` is the mode in force.
-    fn wanted(&mut self, now: u64, current: usize) -> usize;
+    fn wanted(&mut self, now: Time, current: usize) -> usize;
 
     /// How long an assembly serves nothing after a change of its roles. 0 to 1 h.
     fn switch_time(&self) -> Span {

@@ -16,7 +16,7 @@ use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
 use crate::queue::Queue;
 use headstack_schema::{Plugin, Table};
-use headstack_units::Span;
+use headstack_units::{Span, Time};
 
 /// The registry entry.
 pub fn plugin() -> Plugin<dyn Scheduler> {
@@ -48,9 +48,9 @@ struct AgedSptf {
 
 /// A number with mean 0 and standard deviation 1, about normal, that depends on a time and a command alone.
 #[doc(hidden)]
-pub fn error_of(now: u64, id: u64) -> f64 {
+pub fn error_of(now: Time, id: u64) -> f64 {
     // Two rounds of splitmix64's mixing.
-    let mut z = now ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut z = now.0 ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2 {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -61,8 +61,7 @@ pub fn error_of(now: u64, id: u64) -> f64 {
     (even as f64 / 65_536.0 - 2.0) * 3f64.sqrt()
 }
 
-/// Positioning time minus weighted age, in nanoseconds. `PAIRS`: with the arm that is examined; otherwise with the one that
-/// would serve, which may not be the fastest.
+/// Positioning time minus weighted age, in nanoseconds; `PAIRS` as for [`View::positioning`].
 struct Aged<'a, const PAIRS: bool> {
     queue: &'a Queue,
     view: &'a View<'a>,
@@ -74,7 +73,7 @@ impl<const PAIRS: bool> Aged<'_, PAIRS> {
     #[inline]
     fn worth(&self, i: usize) -> f64 {
         let arrival = self.queue.items()[i].arrival.at;
-        self.weight * self.view.now.saturating_sub(arrival) as i64 as f64
+        self.weight * self.view.now.ns_since(arrival) as i64 as f64
     }
 }
 
@@ -90,16 +89,8 @@ impl<const PAIRS: bool> CostFunction for Aged<'_, PAIRS> {
 
     #[inline]
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
-        let (cost, arm) = if PAIRS {
-            let item = &self.queue.items()[i];
-            if !self.view.reaches(arm, item) {
-                return None;
-            }
-            (self.view.cost_with(arm, item), arm as u8)
-        } else {
-            self.view.cost(self.queue, i)
-        };
-        (cost < u64::MAX).then(|| (cost as i64 as f64 - self.worth(i), arm))
+        let (cost, arm) = self.view.positioning::<PAIRS>(self.queue, i, arm)?;
+        Some((cost as i64 as f64 - self.worth(i), arm))
     }
 
     #[inline]

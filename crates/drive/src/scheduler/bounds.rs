@@ -158,7 +158,7 @@ impl SeekLowerBound {
 
     /// What waiting is worth if `weight` of it counts as positioning time, and the oldest command arrived at `oldest`.
     #[inline]
-    pub fn ageing(&self, weight: f64, oldest: u64) -> Ageing {
+    pub fn ageing(&self, weight: f64, oldest: Time) -> Ageing {
         // The score of one unit of arrival time is `per_step * 2^-16 * 2^-shift`, and `per_step` has its highest bit set.
         let per_unit = weight * self.units_per_ns * (1u64 << SINCE_BITS) as f64;
         let exponent = (per_unit.to_bits() >> 52) as i32 - 1023;
@@ -184,9 +184,9 @@ impl SeekLowerBound {
 
     /// The moments from which scores count, for reads and for writes.
     #[inline]
-    pub fn at(&self, mechanics: &Mechanics, start: [u64; 2]) -> Moment<'_> {
-        let read = mechanics.rotation.angle_at(Time(start[0]));
-        let write = if start[1] == start[0] { read } else { mechanics.rotation.angle_at(Time(start[1])) };
+    pub fn at(&self, mechanics: &Mechanics, start: [Time; 2]) -> Moment<'_> {
+        let read = mechanics.rotation.angle_at(start[0]);
+        let write = if start[1] == start[0] { read } else { mechanics.rotation.angle_at(start[1]) };
         Moment {
             floor: self,
             apart: start[1] != start[0],

@@ -20,9 +20,8 @@
 //! One drive, one kind of load. The firmware's own rule is not published. Positioning times are known exactly; the age
 //! limit of the queue, which firmware has beside its order, is `queue.age_limit`.
 
-use super::satf::needs_of;
-use super::urgency::{Allowance, BesideLimits, Urgency};
-use super::{Choice, Needs, Scheduler, Search, View};
+use super::urgency::{BesideLimits, DepthAged, Urgency, AGEINGS};
+use super::{Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
 use headstack_schema::{Plugin, Table};
 use headstack_units::Span;
@@ -37,8 +36,6 @@ pub fn plugin() -> Plugin<dyn Scheduler> {
     )
 }
 
-/// Far more than any fit; with many commands waiting about the order of arrival.
-const MOST_AGEING: f64 = 1e6;
 /// Far more than any fit.
 const MOST_SPAN: Span = Span(10_000_000_000);
 /// Number of commands up to which the ageing beside limits is the same.
@@ -46,20 +43,16 @@ const FALLS_ABOVE: f64 = 8.0;
 
 #[derive(Table)]
 struct DepthAgedSptf {
-    /// How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit.
-    #[param(default = 1.3, range = 0.0..=MOST_AGEING)]
-    ageing: f64,
-    /// Whether commands that the buffer can serve go first.
-    #[param(default = true)]
-    cache_aware: bool,
+    #[param(flatten)]
+    order: DepthAged,
     /// `ageing` while commands with limits or priorities wait, up to 8 commands in all.
-    #[param(default = 1.3, range = 0.0..=MOST_AGEING)]
+    #[param(default = 1.3, range = AGEINGS)]
     ageing_beside_limits: f64,
     /// By which power of the number of commands that ageing falls above 8.
     #[param(default = 0.4, range = 0.0..=1.0)]
     falls_with_depth: f64,
     /// As `ageing`, for the time that a command with a limit has until it is urgent: it makes the command wait.
-    #[param(default = 0.25, range = 0.0..=MOST_AGEING)]
+    #[param(default = 0.25, range = AGEINGS)]
     slack_ageing: f64,
     /// After which share of its target a command with a limit is urgent at the earliest.
     #[param(default = 0.3, range = 0.0..=1.0)]
@@ -70,28 +63,20 @@ struct DepthAgedSptf {
     /// Up to how long after its target others are served on the way to it.
     #[param(default = Span(5_000_000), range = Span::ZERO..=MOST_SPAN)]
     detour_late: Span,
-    #[param(skip)]
-    search: Search,
-    #[param(skip)]
-    allowance: Allowance,
 }
 
 impl Scheduler for DepthAgedSptf {
     fn needs(&self) -> Needs {
-        needs_of(self.cache_aware)
+        self.order.needs()
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let n = queue.len() as f64;
-        let falls = (n / FALLS_ABOVE).max(1.0).powf(-self.falls_with_depth);
-        let order = BesideLimits {
-            weight: self.ageing_beside_limits * falls / n,
+        self.order.pick(queue, view, |n| BesideLimits {
+            weight: self.ageing_beside_limits * (n / FALLS_ABOVE).max(1.0).powf(-self.falls_with_depth) / n,
             slack_weight: self.slack_ageing / n,
             urgency: Urgency { after: self.urgent_after, before_ns: self.urgent_before.non_negative() as f64 },
-            detour_late_ns: self.detour_late.non_negative(),
+            detour_late: self.detour_late,
             head_start_ns: 0.0,
-        };
-        let state = (&mut self.search, &mut self.allowance);
-        order.pick_any(state, queue, view, self.cache_aware, self.ageing / n)
+        })
     }
 }

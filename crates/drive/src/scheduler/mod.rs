@@ -16,6 +16,7 @@ use crate::parallelism::{ArmChoice, HeadSet};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
 use headstack_schema::{plugins, Plugins, SpecError};
+use headstack_units::Time;
 use std::ops::Range;
 
 #[doc(hidden)]
@@ -43,9 +44,9 @@ pub struct View<'a> {
     /// The rule by which one of several possible arms is chosen.
     pub arm_choice: ArmChoice,
     /// Time of the choice, in nanoseconds.
-    pub now: u64,
+    pub now: Time,
     /// When an arm may start to move for a read, and for a write, in nanoseconds.
-    pub start: [u64; 2],
+    pub start: [Time; 2],
     /// The arm that served last.
     pub active_set: usize,
     /// How much later than `start` the arm `active_set` may start to move, for a read and for a write: it may
@@ -122,17 +123,29 @@ impl View<'_> {
         let heads = Arm { cylinder: other.place.cylinder, head: other.place.head, ..self.arms[arm] };
         let (place, write) = (&item.place, item.writes());
         let moved = (self.mechanics).move_ns(&heads, place.cylinder, place.head, write);
-        let there = self.start[usize::from(other.writes())] + after + moved;
+        let there = self.start[usize::from(other.writes())].after(after + moved);
         moved + self.mechanics.wait_ns(&heads, place.angle, there)
     }
 
     /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
     #[inline]
-    fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, u64) {
+    fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, Time) {
         let (place, write) = (&item.place, item.writes());
         let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, write);
         let moved = delay[write as usize] + seek;
-        (moved, self.start[write as usize] + moved)
+        (moved, self.start[write as usize].after(moved))
+    }
+
+    /// Positioning time of a command and its arm: with `PAIRS` the arm that is examined, otherwise the one that would serve,
+    /// which may not be the fastest. `None` if no free arm reaches the command.
+    #[inline(always)]
+    fn positioning<const PAIRS: bool>(&self, queue: &Queue, i: usize, arm: usize) -> Option<(u64, u8)> {
+        if PAIRS {
+            let item = &queue.items()[i];
+            return self.reaches(arm, item).then(|| (self.cost_with(arm, item), arm as u8));
+        }
+        let (cost, arm) = self.cost(queue, i);
+        (cost < u64::MAX).then_some((cost, arm))
     }
 
     /// Whether an arm is free.

@@ -37,10 +37,9 @@ struct Access<'a>(&'a Queue, &'a View<'a>);
 impl CostFunction for Access<'_> {
     type Cost = u64;
 
-    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
-        let Access(queue, view) = self;
-        let (cost, arm) = view.cost(queue, i);
-        (cost < u64::MAX).then(|| (cost + queue.items()[i].transfer_ns(), arm))
+    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
+        let (cost, arm) = self.1.positioning::<false>(self.0, i, arm)?;
+        Some((cost + self.0.items()[i].transfer_ns(), arm))
     }
 
     fn within_ns(&self, cost: u64) -> u64 {

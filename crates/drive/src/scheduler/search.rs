@@ -204,7 +204,7 @@ fn score<P: CostFunction, const AGED: bool>(
     let later_ns = match AGED {
         true => {
             let arrival = |i: usize| queue.items()[i].arrival.at;
-            arrival(index).saturating_sub(arrival(queue.oldest()))
+            arrival(index).ns_since(arrival(queue.oldest()))
         }
         false => 0,
     };

@@ -28,37 +28,19 @@ struct Sptf {
     search: Search,
 }
 
-/// Positioning time with the arm that is examined.
-struct WithArm<'a>(&'a Queue, &'a View<'a>);
+/// Positioning time; `PAIRS` as for [`View::positioning`].
+struct Positioning<'a, const PAIRS: bool>(&'a Queue, &'a View<'a>);
 
-impl CostFunction for WithArm<'_> {
+impl<const PAIRS: bool> CostFunction for Positioning<'_, PAIRS> {
     type Cost = u64;
-    const IS_POSITIONING: bool = true;
+    const IS_POSITIONING: bool = PAIRS;
 
     #[inline]
     fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
-        let WithArm(queue, view) = self;
-        let item = &queue.items()[i];
-        view.reaches(arm, item).then(|| (view.cost_with(arm, item), arm as u8))
+        self.1.positioning::<PAIRS>(self.0, i, arm)
     }
 
     #[inline]
-    fn within_ns(&self, cost: u64) -> u64 {
-        cost
-    }
-}
-
-/// Positioning time with the arm that would serve, which may not be the fastest.
-struct WithServing<'a>(&'a Queue, &'a View<'a>);
-
-impl CostFunction for WithServing<'_> {
-    type Cost = u64;
-
-    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
-        let (cost, arm) = self.1.cost(self.0, i);
-        (cost < u64::MAX).then_some((cost, arm))
-    }
-
     fn within_ns(&self, cost: u64) -> u64 {
         cost
     }
@@ -71,10 +53,10 @@ impl Scheduler for Sptf {
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let found = if view.arm_choice == ArmChoice::Positioning {
-            self.search.best(queue, view, &WithArm(queue, view))
+            self.search.best(queue, view, &Positioning::<true>(queue, view))
         } else {
-            self.search.best(queue, view, &WithServing(queue, view))
+            self.search.best(queue, view, &Positioning::<false>(queue, view))
         };
-        found.unwrap_or(Choice { index: queue.oldest(), arm: 0 })
+        found.unwrap_or(Choice::oldest(queue))
     }
 }

@@ -1,11 +1,14 @@
 //! Commands with a duration limit or a high priority that should go first, within what they may cost.
 
 use super::aged_sptf::{choose, choose_beside};
-use super::satf::served_choice;
-use super::{Choice, CostFunction, Search, View};
+use super::satf::{needs_of, served_choice};
+use super::{Choice, CostFunction, Needs, Search, View};
 use crate::command::Command;
 use crate::limits::{Deadlines, Target};
 use crate::queue::Queue;
+use headstack_schema::Table;
+use headstack_units::{Span, Time};
+use std::ops::RangeInclusive;
 
 /// Time over which a drive may save up what limits may cost, in nanoseconds.
 const SAVED_OVER_NS: f64 = 1e9;
@@ -23,15 +26,15 @@ const EARNED: f64 = 0.8;
 #[derive(Debug, Default)]
 pub struct Allowance {
     saved_ns: f64,
-    seen: u64,
+    seen: Time,
 }
 
 impl Allowance {
     /// Whether a command may go first at `now`.
-    pub fn allows(&mut self, now: u64, share: f64) -> bool {
+    pub fn allows(&mut self, now: Time, share: f64) -> bool {
         let share = share * EARNED;
         let most = share * SAVED_OVER_NS;
-        let passed = now.saturating_sub(self.seen) as f64;
+        let passed = now.ns_since(self.seen) as f64;
         self.seen = self.seen.max(now);
         self.saved_ns = (self.saved_ns + share * passed).min(most);
         self.saved_ns > 0.0
@@ -43,9 +46,9 @@ impl Allowance {
     }
 }
 
-/// The longest target with which the order was measured, in nanoseconds. A longer one counts as this one: no drive is known to
+/// The longest target with which the order was measured. A longer one counts as this one: no drive is known to
 /// let a command wait for seconds because that is allowed.
-const LONGEST_NS: u64 = 300_000_000;
+const LONGEST: Span = Span(300_000_000);
 
 /// When a command with a target becomes urgent: after this share of its target, or so long before its end if that is later.
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +62,9 @@ impl Urgency {
     pub const ALWAYS: Urgency = Urgency { after: 0.0, before_ns: f64::INFINITY };
 
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
-    pub fn wait_ns(&self, target: Target, now: u64) -> f64 {
-        let wait = target.wait.min(LONGEST_NS) as f64;
-        let waited = now.saturating_sub(target.received) as f64;
+    pub fn wait_ns(&self, target: Target, now: Time) -> f64 {
+        let wait = target.wait.min(LONGEST).0 as f64;
+        let waited = now.ns_since(target.received) as f64;
         (wait * self.after).max(wait - self.before_ns) - waited
     }
 }
@@ -77,13 +80,12 @@ struct Urgent<'a> {
 impl CostFunction for Urgent<'_> {
     type Cost = u64;
 
-    fn of(&self, i: usize, _arm: usize) -> Option<(u64, u8)> {
+    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
         let target = self.deadlines.of(i)?;
         if self.urgency.wait_ns(target, self.view.now) > 0.0 {
             return None;
         }
-        let (cost, arm) = self.view.cost(self.queue, i);
-        (cost < u64::MAX).then_some((cost, arm))
+        self.view.positioning::<false>(self.queue, i, arm)
     }
 
     fn within_ns(&self, cost: u64) -> u64 {
@@ -111,42 +113,61 @@ pub fn nearest(
 /// `slack_weight` times the time until it is *urgent* ([`Urgency`]). If any is urgent, and limits may cost more
 /// ([`Allowance`]), the nearest urgent one goes next. But first another command is served on the way, if that one delays the
 /// urgent one by less than the command whose turn it is would take, ages counted, and if the urgent one is still reached
-/// at most `detour_late_ns` after its target. A command with a target that is not urgent goes next where it is nearer
+/// at most `detour_late` after its target. A command with a target that is not urgent goes next where it is nearer
 /// than the one whose turn it is plus `head_start_ns`.
 #[derive(Debug, Clone, Copy)]
 pub struct BesideLimits {
     pub weight: f64,
     pub slack_weight: f64,
     pub urgency: Urgency,
-    pub detour_late_ns: u64,
+    pub detour_late: Span,
     pub head_start_ns: f64,
 }
 
-impl BesideLimits {
-    /// The next command: what the buffer can serve if the order is `cache_aware`, then as limits ask, then by positioning time
-    /// less `ageing` times age.
+/// Bounds of an ageing: far more than any fit; with many commands waiting about the order of arrival.
+pub(super) const AGEINGS: RangeInclusive<f64> = 0.0..=1e6;
+
+/// SPTF with ageing in proportion to the queue, with an order of its own while commands with limits or priorities wait.
+#[derive(Table)]
+pub(super) struct DepthAged {
+    /// How much positioning time a unit of waiting time outweighs, times the number of commands in the queue; no unit.
+    #[param(default = 1.3, range = AGEINGS)]
+    ageing: f64,
+    /// Whether commands that the buffer can serve go first.
+    #[param(default = true)]
+    cache_aware: bool,
+    #[param(skip)]
+    search: Search,
+    #[param(skip)]
+    allowance: Allowance,
+}
+
+impl DepthAged {
+    pub fn needs(&self) -> Needs {
+        needs_of(self.cache_aware)
+    }
+
+    /// The next command: what the buffer can serve if the order is `cache_aware`, then as limits ask, in the order that
+    /// `beside` says for a number of commands, then by positioning time less weighted age.
     #[inline]
-    pub fn pick_any(
-        &self,
-        (search, allowance): (&mut Search, &mut Allowance),
-        queue: &Queue,
-        view: &View,
-        cache_aware: bool,
-        ageing: f64,
-    ) -> Choice {
-        if cache_aware {
+    pub fn pick(&mut self, queue: &Queue, view: &View, beside: impl FnOnce(f64) -> BesideLimits) -> Choice {
+        if self.cache_aware {
             if let Some(choice) = served_choice(queue, view) {
                 return choice;
             }
         }
+        let n = queue.len() as f64;
         if let Some(deadlines) = view.deadlines {
-            if let Some(choice) = self.pick((search, allowance), queue, view, deadlines) {
+            let state = (&mut self.search, &mut self.allowance);
+            if let Some(choice) = beside(n).pick(state, queue, view, deadlines) {
                 return choice;
             }
         }
-        choose(search, queue, view, ageing)
+        choose(&mut self.search, queue, view, self.ageing / n)
     }
+}
 
+impl BesideLimits {
     /// The next command; `None` while limits may cost no more, and the order without limits decides.
     fn pick(
         &self,
@@ -187,7 +208,7 @@ impl BesideLimits {
     /// Weighted age of a command, in nanoseconds.
     fn worth(&self, queue: &Queue, view: &View, i: usize) -> f64 {
         let arrival = queue.items()[i].arrival.at;
-        self.weight * view.now.saturating_sub(arrival) as i64 as f64
+        self.weight * view.now.ns_since(arrival) as i64 as f64
     }
 
     /// A command to be served before an urgent one, instead of the one whose turn it is.
@@ -199,8 +220,8 @@ impl BesideLimits {
         (urgent, usual): (Choice, Choice),
     ) -> Option<Detour> {
         let target = deadlines.of(urgent.index)?;
-        let due = target.received + target.wait.min(LONGEST_NS) + self.detour_late_ns;
-        let within = due.saturating_sub(view.now);
+        let due = target.received + target.wait.min(LONGEST) + self.detour_late;
+        let within = due.ns_since(view.now);
         let took = view.cost(queue, usual.index).0 + queue.items()[usual.index].transfer_ns();
         let turn = took as f64 - self.worth(queue, view, usual.index);
         let found = self.on_the_way(queue, view, urgent, within);

@@ -11,9 +11,8 @@ use crate::parallelism::{HeadSet, Parking};
 use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use crate::unit_plan::UnitPlan;
-use crate::NEVER;
 use headstack_engine::SpecError;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 
 /// The head sets of a unit, assembly by assembly, with these roles, and their initial positions.
 pub(super) fn head_sets(
@@ -175,13 +174,13 @@ impl CommandServer {
     /// Makes head set `number` the active one from `at` on. If assemblies work at the same time, each keeps
     /// its background work. Otherwise the read-ahead of the assembly that acted before ends, and the new one
     /// waits until the old one has come to rest.
-    pub fn take_over(&mut self, number: usize, at: u64) {
+    pub fn take_over(&mut self, number: usize, at: Time) {
         if number != self.active_set() {
             self.change_set(number, at);
         }
     }
 
-    fn change_set(&mut self, number: usize, at: u64) {
+    fn change_set(&mut self, number: usize, at: Time) {
         if self.kind == BARE {
             let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free();
             let next = &mut self.arms.assemblies[number].mechanism;
@@ -261,7 +260,7 @@ impl CommandServer {
     /// Brings the background of assemblies that work at the same time up to `until`, in order of time. So it
     /// does not depend on the calls which of them takes buffered data.
     #[inline(never)]
-    pub(super) fn run_together(&mut self, until: u64) {
+    pub(super) fn run_together(&mut self, until: Time) {
         loop {
             let mut first = (until, None);
             if self.arms.coupled || self.cleans || self.buffer.unwritten.waits() {
@@ -287,7 +286,7 @@ impl CommandServer {
                         self.settle_log(first.0);
                     }
                     let (mut context, jobs) = self.context(a);
-                    jobs.run(&mut context, first.0 + 1);
+                    jobs.run(&mut context, first.0.after(1));
                     self.couple(a);
                 }
                 None => return,
@@ -298,7 +297,7 @@ impl CommandServer {
     /// Brings the background up to `until` where one assembly works at a time and the active one does not
     /// reach all places. Other assemblies may write buffered data as well; the job that is due first goes
     /// first.
-    pub(super) fn run_in_turn(&mut self, until: u64) {
+    pub(super) fn run_in_turn(&mut self, until: Time) {
         loop {
             let active = self.arms.active;
             let (mut context, jobs) = self.context(active);
@@ -313,14 +312,14 @@ impl CommandServer {
                 self.take_over(self.number_of(a, 0), due);
             }
             let (mut context, jobs) = self.context(a);
-            jobs.run(&mut context, due + 1);
+            jobs.run(&mut context, due.after(1));
             self.couple(a);
         }
     }
 
     /// The job that is due first, among the jobs of the idle active assembly and the destaging of the others:
     /// when, and of which assembly. At equal times the active one's is first.
-    fn due_first(&mut self) -> Option<(u64, usize)> {
+    fn due_first(&mut self) -> Option<(Time, usize)> {
         let active = self.arms.active;
         let (context, jobs) = self.context(active);
         let mut first = (jobs.next_event(&context), active);
@@ -334,20 +333,20 @@ impl CommandServer {
                 first = (due, a);
             }
         }
-        (first.0 < NEVER).then_some(first)
+        (first.0 < Time::NEVER).then_some(first)
     }
 
     /// Stops read-ahead of the active assembly for a command at `at`. Returns when the mechanism is free.
     #[inline]
-    pub fn stop_read_ahead(&mut self, at: u64) -> u64 {
+    pub fn stop_read_ahead(&mut self, at: Time) -> Time {
         match self.reading_ahead() {
             Some(_) => self.stop_run(at),
-            None => 0,
+            None => Time::ZERO,
         }
     }
 
     #[inline(never)]
-    fn stop_run(&mut self, at: u64) -> u64 {
+    fn stop_run(&mut self, at: Time) -> Time {
         let active = self.arms.active;
         let assembly = &mut self.arms.assemblies[active];
         let read_ahead = match &assembly.jobs.activity {
@@ -363,7 +362,7 @@ impl CommandServer {
     }
 
     #[inline]
-    pub(super) fn end_read_ahead_of(&mut self, a: usize, at: u64) -> u64 {
+    pub(super) fn end_read_ahead_of(&mut self, a: usize, at: Time) -> Time {
         let (mut context, jobs) = self.context(a);
         let free = jobs.stop_read_ahead(&mut context, at);
         self.couple(a);
@@ -372,10 +371,10 @@ impl CommandServer {
 
     /// Completes the pass of assembly `a` that writes buffered data, and ends its read-ahead at `at`. Returns when
     /// both are done.
-    pub fn end_work_of(&mut self, a: usize, at: u64) -> u64 {
+    pub fn end_work_of(&mut self, a: usize, at: Time) -> Time {
         let stopped = self.end_read_ahead_of(a, at);
         let (mut context, jobs) = self.context(a);
-        let written = jobs.finish_destage(&mut context).map_or(0, |w| w.end);
+        let written = jobs.finish_destage(&mut context).map_or(Time::ZERO, |w| w.end);
         jobs.destage.look_again();
         self.couple(a);
         stopped.max(written)
@@ -384,16 +383,16 @@ impl CommandServer {
     /// Ends the read-ahead of other assemblies into segment `keep_out` or into sectors `[start, end)`, which
     /// are about to be used otherwise. Returns when their forced read-ahead has ended.
     #[inline]
-    pub(super) fn stop_others(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) -> u64 {
+    pub(super) fn stop_others(&mut self, at: Time, keep_out: Option<usize>, start: u64, end: u64) -> Time {
         match self.arms.at_once {
-            1 => 0,
+            1 => Time::ZERO,
             _ => self.stop_others_at_work(at, keep_out, start, end),
         }
     }
 
     #[inline(never)]
-    fn stop_others_at_work(&mut self, at: u64, keep_out: Option<usize>, start: u64, end: u64) -> u64 {
-        let mut there = 0;
+    fn stop_others_at_work(&mut self, at: Time, keep_out: Option<usize>, start: u64, end: u64) -> Time {
+        let mut there = Time::ZERO;
         for a in self.others() {
             let reading = self.arms.assemblies[a].jobs.read_ahead();
             if reading.is_some_and(|r| {
@@ -415,7 +414,7 @@ impl CommandServer {
     }
 
     /// Lets the scan's own assembly read up to `until`.
-    pub fn scan_on(&mut self, until: u64) {
+    pub fn scan_on(&mut self, until: Time) {
         let last = self.arms.assemblies.len() - 1;
         if let Activity::Scan = self.arms.assemblies[last].jobs.activity {
             let (mut context, jobs) = self.context(last);
@@ -424,7 +423,7 @@ impl CommandServer {
     }
 
     /// Lets the scan's own assembly read up to `until`, while the foreground transfers during `busy`.
-    pub fn scan_beside(&mut self, until: u64, busy: (u64, u64)) {
+    pub fn scan_beside(&mut self, until: Time, busy: (Time, Time)) {
         let last = self.arms.assemblies.len() - 1;
         let (mut context, jobs) = self.context(last);
         if let Some(scan) = &mut jobs.media_scan {
@@ -434,7 +433,7 @@ impl CommandServer {
 
     /// Lets the scan use the rotational wait of the access that began at `begin` with the arm at `before`, if
     /// the access was one movement and one pass.
-    pub fn scan_in_wait(&mut self, begin: u64, before: &Arm, target: (u64, &Place, bool)) {
+    pub fn scan_in_wait(&mut self, begin: Time, before: &Arm, target: (u64, &Place, bool)) {
         let (mut context, jobs) = self.context(self.arms.active);
         if context.mechanism.timeline.latest().start != begin {
             return;

@@ -1,11 +1,13 @@
 //! Data channels between heads and electronics, if there are fewer than arms that work at the same time.
 
+use headstack_units::Time;
+
 /// The transfers for which the channels of a stack are reserved.
 #[derive(Debug)]
 pub struct Channels {
     limit: usize,
-    /// Start and end of each transfer in nanoseconds, in no order.
-    busy: Vec<(u64, u64)>,
+    /// Start and end of each transfer, in no order.
+    busy: Vec<(Time, Time)>,
 }
 
 impl Channels {
@@ -14,19 +16,19 @@ impl Channels {
     }
 
     /// Removes the transfers that ended by `now`. Later ones must not start before `now`.
-    pub fn forget(&mut self, now: u64) {
+    pub fn forget(&mut self, now: Time) {
         self.busy.retain(|b| b.1 > now);
     }
 
     /// Reserves a channel for `length` nanoseconds from `at` on, or a whole number of turns later if none is
     /// free all that time. Returns the start.
     #[inline]
-    pub fn reserve(&mut self, at: u64, length: u64, period_ns: f64) -> u64 {
+    pub fn reserve(&mut self, at: Time, length: u64, period_ns: f64) -> Time {
         let mut turns = 0u32;
         loop {
-            let start = at + (f64::from(turns) * period_ns).round() as u64;
-            if !self.full(start, start + length) {
-                self.busy.push((start, start + length));
+            let start = at.after((f64::from(turns) * period_ns).round() as u64);
+            if !self.full(start, start.after(length)) {
+                self.busy.push((start, start.after(length)));
                 return start;
             }
             turns += 1;
@@ -34,8 +36,8 @@ impl Channels {
     }
 
     /// Whether all channels are reserved at some moment of `[from, to)`.
-    fn full(&self, from: u64, to: u64) -> bool {
-        let taken = |t: u64| self.busy.iter().filter(|b| b.0 <= t && t < b.1).count();
+    fn full(&self, from: Time, to: Time) -> bool {
+        let taken = |t: Time| self.busy.iter().filter(|b| b.0 <= t && t < b.1).count();
         let starts = self.busy.iter().map(|b| b.0).filter(|t| from < *t && *t < to);
         std::iter::once(from).chain(starts).any(|t| taken(t) >= self.limit)
     }

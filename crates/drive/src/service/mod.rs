@@ -22,6 +22,7 @@ mod timing;
 mod write;
 
 use crate::assembly::Assembly;
+use crate::background::media_scan::Scanning;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{Activity, JobContext, Jobs, Times};
 use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
@@ -35,7 +36,6 @@ use crate::phase::{ActiveByWork, ActiveTime, Phase};
 use crate::roles::RoleTable;
 use crate::spec::{CacheSpec, Destage, DriveSpec};
 use crate::unit_plan::UnitPlan;
-use crate::NEVER;
 use channels::Channels;
 use headstack_engine::SpecError;
 use headstack_units::Time;
@@ -57,13 +57,13 @@ pub const BUFFERED: u8 = 2;
 /// Everything else.
 pub const GENERAL: u8 = 3;
 
-/// A command as the service sees it, in physical sectors. Times are in nanoseconds.
+/// A command as the service sees it, in physical sectors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
     /// When its turn came.
-    pub start: u64,
+    pub start: Time,
     /// When its processing began, and whether the command that arrived before it was a write.
-    pub decoding_since: u64,
+    pub decoding_since: Time,
     pub after_write: bool,
     pub sector: u64,
     pub count: u32,
@@ -85,8 +85,8 @@ impl Task<'_> {
 
     /// When processing that takes `overhead` is done, but not before the command's turn.
     #[inline]
-    fn decoded(&self, overhead: u64) -> u64 {
-        self.start.max(self.decoding_since + overhead)
+    fn decoded(&self, overhead: u64) -> Time {
+        self.start.max(self.decoding_since.after(overhead))
     }
 }
 
@@ -104,6 +104,7 @@ pub(crate) struct Arms {
     pub assemblies: Vec<Assembly>,
     /// Number of assemblies that serve commands and write buffered data. One that only scans the medium is the last.
     pub serving: usize,
+    pub scanning: Scanning,
     /// The assembly that serves, or served last.
     pub active: usize,
     /// What each head set reaches. Those of one assembly are adjacent.
@@ -182,21 +183,23 @@ impl CommandServer {
         let cleaning = mapping::cleaning_of(spec, &writers)?;
         let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
         if let Some((a, idle_after)) = cleaning {
-            assemblies[a].jobs.cleaning.idle_after = Some(idle_after.non_negative());
+            assemblies[a].jobs.cleaning.idle_after = Some(idle_after);
         }
         let checkpoints = mapping::checkpoints_by(spec, &writers)?;
         if let Some(a) = checkpoints {
             assemblies[a].jobs.checkpoint.on = true;
         }
         let mapping = Mapping::new(spec, models, plan, &mechanics, at_once > 1)?;
-        Ok(CommandServer {
+        let scanning = Scanning::new(spec, &mechanics, &mut assemblies)?;
+        let mut server = CommandServer {
             cleans: cleaning.is_some() || checkpoints.is_some() || matches!(mapping, Mapping::MediaCache(_)),
             mapping,
             mechanics,
             arms: Arms {
                 active: 0,
                 restricted: assemblies::restricted(&head_sets),
-                serving: plan.arms.len(),
+                serving: plan.arms.len() - usize::from(scanning == Scanning::OwnArm),
+                scanning,
                 sets: head_sets.len() / plan.arms.len(),
                 assemblies,
                 at_once,
@@ -217,17 +220,18 @@ impl CommandServer {
             },
             compat,
             previous: Previous { write: false, end: u64::MAX },
-            times: Times { now: 0, happened: 0, wanted_since: NEVER },
+            times: Times { now: Time::ZERO, happened: Time::ZERO, wanted_since: Time::NEVER },
             kind: GENERAL,
             done: Completion::default(),
             shared,
             scratch: Scratch::default(),
-        })
+        };
+        server.kind = server.find_kind();
+        Ok(server)
     }
 
-    /// Finds out which code serves commands, when all jobs are set.
-    pub fn note_kind(&mut self) {
-        let scans = |a: &Assembly| a.jobs.media_scan.is_some();
+    /// Finds which code serves commands.
+    fn find_kind(&self) -> u8 {
         let conventional = matches!(self.mapping, Mapping::Identity)
             && self.arms.at_once == 1
             && self.arms.sets == 1
@@ -236,16 +240,16 @@ impl CommandServer {
             && !self.cleans
             && !self.mechanics.scales_rotation()
             && self.shared.timing.minimum_write == 0
-            && !self.arms.assemblies.iter().any(scans);
+            && self.arms.scanning == Scanning::No;
         let has_buffer = !self.buffer.segments.list().is_empty() || self.shared.cache.write_back;
         let c = &self.shared.cache;
-        let simple = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
-        self.kind = match (conventional, simple) {
+        let in_order = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
+        match (conventional, in_order) {
             (true, true) if !has_buffer => BARE,
             (true, true) => CACHED,
             (true, false) if self.arms.assemblies.len() == 1 => BUFFERED,
             _ => GENERAL,
-        };
+        }
     }
 
     /// Whether a read or write of `count` sectors from `place` on is served by one pass over a single run that fits the
@@ -303,7 +307,7 @@ impl CommandServer {
     }
 
     /// Where a command's first sector lies now, for a mapping that moves blocks.
-    pub fn find(&mut self, now: u64, sector: u64, count: u32) -> Option<Place> {
+    pub fn find(&mut self, now: Time, sector: u64, count: u32) -> Option<Place> {
         if self.cleans {
             // What cleaning has moved by now lies elsewhere.
             self.run_background(now);
@@ -322,17 +326,17 @@ impl CommandServer {
     }
 
     /// Brings a mapping that moves blocks up to `now`.
-    fn settle_log(&mut self, now: u64) {
+    fn settle_log(&mut self, now: Time) {
         if let Mapping::Log(log) = &mut self.mapping {
             let serving = self.arms.assemblies[..self.arms.serving].iter();
             let ends = serving.map(|a| a.mechanism.timeline.free());
-            log.settle(&self.mechanics, now, ends.max().unwrap_or(0));
+            log.settle(&self.mechanics, now, ends.max().unwrap_or_default());
         }
     }
 
     /// The place that a write would get which is taken at `now`, with the head set of `usable` that has it
     /// soonest; `None` if places are fixed or no free head set writes.
-    pub fn predict_write(&mut self, now: u64, usable: u64) -> Option<Place> {
+    pub fn predict_write(&mut self, now: Time, usable: u64) -> Option<Place> {
         match &self.mapping {
             Mapping::Identity => return None,
             Mapping::Log(_) => {}
@@ -352,8 +356,8 @@ impl CommandServer {
             let found = log.predict(&From {
                 mechanics: &self.mechanics,
                 arm: &arms[i % self.arms.sets],
-                start: moves + delay,
-                ready: 0,
+                start: moves.after(delay),
+                ready: Time::ZERO,
                 minimum,
             });
             if let Some(found) = found {
@@ -379,14 +383,14 @@ impl CommandServer {
     /// To be called when a command, data or a change arrive at `now`. Jobs that were due before have then
     /// started; a job that this event makes due does not start earlier.
     #[inline]
-    pub fn happens(&mut self, now: u64) {
+    pub fn happens(&mut self, now: Time) {
         self.run_background(now);
         self.times.happened = self.times.happened.max(now);
     }
 
     /// As [`CommandServer::happens`], for a unit of kind `K`.
     #[inline(always)]
-    fn happens_to<const K: u8>(&mut self, now: u64) {
+    fn happens_to<const K: u8>(&mut self, now: Time) {
         if K >= BUFFERED {
             return self.happens(now);
         }
@@ -400,14 +404,14 @@ impl CommandServer {
 
     /// Brings read-ahead or the write to the medium up to `until`. With kind [`CACHED`] nothing else begins.
     #[inline(never)]
-    fn run_usual(&mut self, until: u64) {
+    fn run_usual(&mut self, until: Time) {
         let (mut context, jobs) = self.context(self.arms.active);
         jobs.go_on(&mut context, until);
     }
 
     /// Brings the background up to time `until`. Results do not depend on how often this is called.
     #[inline]
-    pub fn run_background(&mut self, until: u64) {
+    pub fn run_background(&mut self, until: Time) {
         if until <= self.times.now {
             return;
         }
@@ -418,7 +422,7 @@ impl CommandServer {
     }
 
     #[inline(never)]
-    fn run_beside(&mut self, until: u64) {
+    fn run_beside(&mut self, until: Time) {
         if let Some(there) = self.buffer.unwritten.incoming_until() {
             // Data on the link become dirty when they have arrived, whatever the time of the call.
             if there < until {
@@ -430,7 +434,7 @@ impl CommandServer {
     }
 
     #[inline]
-    fn run_until(&mut self, until: u64) {
+    fn run_until(&mut self, until: Time) {
         self.times.now = until;
         if self.arms.at_once > 1 {
             return self.run_together(until);
@@ -441,7 +445,7 @@ impl CommandServer {
     }
 
     #[inline(never)]
-    fn run_assembly(&mut self, a: usize, until: u64) {
+    fn run_assembly(&mut self, a: usize, until: Time) {
         let several = self.arms.restricted && self.buffer.unwritten.waits();
         if several || (self.cleans && self.arms.assemblies.len() > 1) {
             return self.run_in_turn(until);
@@ -462,14 +466,14 @@ impl CommandServer {
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
     #[inline]
-    pub fn earliest_moves(&self, now: u64) -> (u64, u64) {
+    pub fn earliest_moves(&self, now: Time) -> (Time, u64) {
         match self.kind {
             BARE => (now, 0),
             _ => self.earliest_moves_beside(now),
         }
     }
 
-    fn earliest_moves_beside(&self, now: u64) -> (u64, u64) {
+    fn earliest_moves_beside(&self, now: Time) -> (Time, u64) {
         let writing = self.writing_until();
         if self.arms.assemblies.len() == 1 {
             return (now.max(writing), 0);
@@ -477,12 +481,12 @@ impl CommandServer {
         let in_sector = self.shared.cache.stop_read_ahead_in_sector;
         let reading = self.reading_ahead();
         let stopped = reading.and_then(|r| r.stops(in_sector, now));
-        let stopped = stopped.map_or(0, |(_, free)| free);
+        let stopped = stopped.map_or(Time::ZERO, |(_, free)| free);
         let free = now.max(writing).max(stopped);
         if self.arms.at_once == 1 {
             (free, 0)
         } else {
-            (now, free - now)
+            (now, free.ns_from(now))
         }
     }
 
@@ -495,14 +499,14 @@ impl CommandServer {
     /// When the active assembly has written its data to the medium, or has finished a step of cleaning; 0 if it
     /// does neither.
     #[inline]
-    pub fn writing_until(&self) -> u64 {
+    pub fn writing_until(&self) -> Time {
         if self.kind == BARE {
-            return 0;
+            return Time::ZERO;
         }
         match &self.jobs().activity {
             Activity::Destage(writing) => writing.end,
             Activity::Step(end) if self.cleans_bands() => *end,
-            _ => 0,
+            _ => Time::ZERO,
         }
     }
 
@@ -513,14 +517,14 @@ impl CommandServer {
     }
 
     /// Whether the buffer alone would serve a read at `now`.
-    pub fn would_hit(&self, now: u64, sector: u64, past: u64, blocks: Blocks) -> bool {
+    pub fn would_hit(&self, now: Time, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
         segments.find(sector).is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
             || self.buffer.unwritten.covers(blocks, now)
     }
 
     /// Whether a read would be served by the read-ahead in progress, without a movement of its own.
-    pub fn would_join(&self, now: u64, sector: u64) -> bool {
+    pub fn would_join(&self, now: Time, sector: u64) -> bool {
         self.reading_ahead().is_some_and(|r| {
             let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
             let almost = self.shared.cache.almost_hits && r.is_at(sector, now);
@@ -536,37 +540,37 @@ impl CommandServer {
 
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
-    fn visible(&self, segment: usize, now: u64) -> bool {
+    fn visible(&self, segment: usize, now: Time) -> bool {
         self.arms.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
     }
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
     /// read-ahead adds to the overhead, as in DiskSim. Otherwise both take place at the same time.
     #[inline(always)]
-    fn command_mechanism<const K: u8>(&mut self, at: u64, ready: u64) -> u64 {
+    fn command_mechanism<const K: u8>(&mut self, at: Time, ready: Time) -> Time {
         let free = match K {
-            BARE => 0,
+            BARE => Time::ZERO,
             _ => self.stop_read_ahead(at),
         };
-        let ready = if self.compat { ready + free.saturating_sub(at) } else { ready.max(free) };
+        let ready = if self.compat { ready.after(free.ns_since(at)) } else { ready.max(free) };
         ready.max(self.arms.assemblies[self.arms.active].mechanism.timeline.free())
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
     #[inline]
-    fn finish_destage(&mut self) -> Option<u64> {
+    fn finish_destage(&mut self) -> Option<Time> {
         self.jobs().writing()?;
         self.end_destage()
     }
 
     #[inline(never)]
-    fn end_destage(&mut self) -> Option<u64> {
+    fn end_destage(&mut self) -> Option<Time> {
         let (mut context, jobs) = self.context(self.arms.active);
         jobs.finish_destage(&mut context).map(|w| w.end)
     }
 
     /// Writes everything in the buffer to the medium. No data may be on the link.
-    pub fn flush(&mut self, at: u64) {
+    pub fn flush(&mut self, at: Time) {
         self.happens(at);
         self.buffer.unwritten.settle(at);
         let active = self.arms.active;
@@ -585,8 +589,8 @@ impl CommandServer {
             }
         }
         self.done = Completion {
-            completion: Time(end),
-            components: Components { queue: end - at, ..Components::default() },
+            completion: end,
+            components: Components { queue: end.ns_from(at), ..Components::default() },
             cache_hit: end == at,
             mechanical: end > at,
             ..Completion::default()
@@ -595,7 +599,7 @@ impl CommandServer {
 
     /// Lets an assembly write what it reaches, from `end` on, for a flush that came at `at`. Returns when
     /// that is done.
-    fn flush_assembly(&mut self, a: usize, at: u64, mut end: u64) -> u64 {
+    fn flush_assembly(&mut self, a: usize, at: Time, mut end: Time) -> Time {
         let stopped = self.end_read_ahead_of(a, at);
         if !self.buffer.unwritten.dirty.is_empty() {
             end = end.max(stopped);
@@ -618,7 +622,7 @@ impl CommandServer {
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.
-    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
+    pub fn add_active(&mut self, until: Time, sum: &mut ActiveByWork) {
         self.run_background(until);
         self.scan_on(until);
         for a in &self.arms.assemblies {
@@ -628,7 +632,7 @@ impl CommandServer {
     }
 
     /// The same, over all kinds of work.
-    pub fn add_active_time(&mut self, until: u64, sum: &mut ActiveTime) {
+    pub fn add_active_time(&mut self, until: Time, sum: &mut ActiveTime) {
         self.run_background(until);
         self.scan_on(until);
         for a in &self.arms.assemblies {

@@ -4,14 +4,14 @@ use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Track, Work};
-use headstack_units::nearest;
+use headstack_units::{nearest, Time};
 use std::collections::VecDeque;
 
 /// The times of a pass, and when its data were available to the link. All in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pass {
     /// When the last sector had passed.
-    pub end: u64,
+    pub end: Time,
     pub seek: u64,
     pub rotation: u64,
     pub transfer: u64,
@@ -22,11 +22,11 @@ pub struct Pass {
     pub first_wait: u64,
     pub first_sector_ns: f64,
     /// When sector `watermark` had been read. Used for reads only, like the next field.
-    pub ready: u64,
+    pub ready: Time,
     /// The latest of all (time at which sector k was read + link time of the sectors from k on).
-    pub link_bound: u64,
+    pub link_bound: Time,
     /// For writes: when the last sector was in the buffer.
-    pub last_arrival: u64,
+    pub last_arrival: Time,
 }
 
 /// Buffers for passes over several runs, kept from one pass to the next.
@@ -34,7 +34,7 @@ pub struct Pass {
 pub struct Scratch {
     /// For writes longer than the buffer: when each of the latest sectors was written, as many as the buffer
     /// holds.
-    media: VecDeque<u64>,
+    media: VecDeque<Time>,
     /// The latest pass over several runs. It is not a return value, so that the usual pass stays in
     /// registers.
     pub pass: Pass,
@@ -51,7 +51,7 @@ pub struct AccessRequest<'a> {
     pub count: u32,
     pub write: bool,
     /// Earliest start of the arm's movement.
-    pub start: u64,
+    pub start: Time,
     /// A cylinder to which the arm moves before it moves to the first sector.
     pub reversal_cylinder: Option<u32>,
     /// Lower bound of the time of the first movement.
@@ -81,7 +81,7 @@ impl Pass {
 
 impl AccessRequest<'_> {
     /// A read of `count` sectors from `sector` on that starts at `start` and does not use the link.
-    pub fn plain(sector: u64, count: u32, start: u64) -> AccessRequest<'static> {
+    pub fn plain(sector: u64, count: u32, start: Time) -> AccessRequest<'static> {
         AccessRequest {
             place: None,
             sector,
@@ -102,7 +102,7 @@ impl AccessRequest<'_> {
 #[derive(Debug, Clone, Copy)]
 pub struct Supply {
     /// When the link starts, in nanoseconds.
-    pub start: u64,
+    pub start: Time,
     /// Number of sectors that must be in the buffer before the first is written.
     pub gate: u32,
     /// Size of the buffer in sectors: sector k needs the room of sector k - `buffer`.
@@ -113,30 +113,30 @@ pub struct Supply {
 pub trait Places {
     /// The place of sector `done` of an order, for an arm that is free at `at`, in nanoseconds; `None` past
     /// the end of the drive.
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place>;
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: Time) -> Option<Place>;
 }
 
 /// The places of the layout, without a mapping.
 pub struct LayoutPlaces;
 
 impl Places for LayoutPlaces {
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: Time) -> Option<Place> {
         m.layout.locate(order.sector + u64::from(done))
     }
 }
 
 /// A time as a float. Times stay below 2^63, and signed integers convert in one instruction.
 #[inline]
-fn float(at: u64) -> f64 {
-    at as i64 as f64
+fn float(at: Time) -> f64 {
+    at.0 as i64 as f64
 }
 
 impl AccessRequest<'_> {
     /// The rotational wait at the arm's place, reached at `there`: `wait`, or whole turns more if data that
     /// are needed `ahead` ns after the wait are in the buffer only at `have`.
     #[inline]
-    fn turn_if_late(wait: u64, there: u64, ahead: f64, have: f64, period: f64) -> u64 {
-        let at = float(there + wait) + ahead;
+    fn turn_if_late(wait: u64, there: Time, ahead: f64, have: f64, period: f64) -> u64 {
+        let at = float(there.after(wait)) + ahead;
         if have <= at + 1.0 {
             wait
         } else {
@@ -226,7 +226,7 @@ fn comes_round(m: &Mechanics, place: &Place, wait: u64, whole: u64) -> bool {
 
 /// As [`Mechanics::late_ns`], for a head that did not wait; at most the time of one sector.
 #[inline(always)]
-fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: u64) -> u64 {
+fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: Time) -> u64 {
     if wait > 0 {
         return 0;
     }
@@ -246,7 +246,7 @@ pub(super) fn run_plain<const SCALED: bool>(
     let seek = m.move_ns(arm, place.cylinder, place.head, order.write).max(order.minimum_move);
     arm.cylinder = place.cylinder;
     arm.head = place.head;
-    let there = order.start + seek;
+    let there = order.start.after(seek);
     let mut wait = match SCALED {
         true => m.wait_ns(arm, place.angle, there),
         false => m.rotation.time_for(m.ahead(arm, place.angle, there)),
@@ -255,7 +255,7 @@ pub(super) fn run_plain<const SCALED: bool>(
     if SCALED {
         m.skip_rest(arm, place.angle, there);
     }
-    let (mut ready, mut link_bound, mut last_arrival) = (0, 0, 0);
+    let (mut ready, mut link_bound, mut last_arrival) = (Time::ZERO, Time::ZERO, Time::ZERO);
     if let Some(supply) = &order.supply {
         let period = m.rotation.period_ns();
         if supply.gate > 1 {
@@ -265,18 +265,18 @@ pub(super) fn run_plain<const SCALED: bool>(
         let (k, ahead) = order.critical(order.count, place);
         let have = order.have(supply, k + 1);
         wait = AccessRequest::turn_if_late(wait, there, ahead, have, period);
-        last_arrival = supply.start + Mechanics::pass_ns(order.count, order.link_ns);
+        last_arrival = supply.start.after(Mechanics::pass_ns(order.count, order.link_ns));
     } else {
         let count = f64::from(order.count);
         let first = place.sector_ns + count * order.link_ns;
         let last = count * place.sector_ns + order.link_ns;
-        link_bound = there + wait + nearest(if first > last { first } else { last });
+        link_bound = there.after(wait + nearest(if first > last { first } else { last }));
         if order.watermark < order.count {
-            ready = there + wait + Mechanics::pass_ns(order.watermark + 1, place.sector_ns);
+            ready = there.after(wait + Mechanics::pass_ns(order.watermark + 1, place.sector_ns));
         }
     }
     Pass {
-        end: there + wait + transfer,
+        end: there.after(wait + transfer),
         seek,
         rotation: wait,
         transfer,
@@ -308,7 +308,7 @@ pub fn run_pieces<P: Places>(
         order: &order,
         long: order.supply.is_some_and(|s| order.count as u64 > s.buffer),
         done: 0,
-        arrived: order.supply.map_or(0.0, |s| s.start as f64),
+        arrived: order.supply.map_or(0.0, |s| s.start.0 as f64),
         scratch,
     };
     while pieces.done < order.count {
@@ -342,7 +342,7 @@ impl Pieces<'_> {
     fn take(&mut self, arm: &mut Arm, place: &Place, count: u32, mut channels: Option<&mut Channels>) {
         let m = self.m;
         let (seek, distance) = self.go_to(arm, place);
-        let there = self.scratch.pass.end + seek;
+        let there = self.scratch.pass.end.after(seek);
         let wait = m.wait_ns(arm, place.angle, there);
         let late = late(m, arm, place, wait, there);
         m.skip_rest(arm, place.angle, there);
@@ -350,7 +350,7 @@ impl Pieces<'_> {
         let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
         if let Some(channels) = &mut channels {
             let period = m.rotation.period_ns();
-            wait = channels.reserve(there + wait, whole, period) - there;
+            wait = channels.reserve(there.after(wait), whole, period).ns_from(there);
         }
         self.scratch.pass.seek += seek;
         let inside = count > 1
@@ -387,7 +387,7 @@ impl Pieces<'_> {
 
     /// The wait for the first of `count` sectors of a head that is at their place from `there` on and would otherwise
     /// wait for `wait`. A sector of a write whose data are not there when the head reaches it costs whole turns.
-    fn wait_for_data(&mut self, place: &Place, count: u32, there: u64, mut wait: u64) -> u64 {
+    fn wait_for_data(&mut self, place: &Place, count: u32, there: Time, mut wait: u64) -> u64 {
         let (order, period) = (self.order, self.m.rotation.period_ns());
         let Some(supply) = order.supply else { return wait };
         if self.done == 0 && supply.gate > 1 {
@@ -403,44 +403,44 @@ impl Pieces<'_> {
         for k in 0..count {
             if media.len() as u64 == supply.buffer {
                 // It needs the room of the sector that was written longest ago.
-                let freed = media.pop_front().unwrap_or(0) as f64;
+                let freed = media.pop_front().unwrap_or_default().0 as f64;
                 self.arrived = self.arrived.max(freed);
             }
             self.arrived += order.link_ns;
             let ahead = f64::from(k) * place.sector_ns;
             wait = AccessRequest::turn_if_late(wait, there, ahead, self.arrived, period);
-            media.push_back(there + wait + Mechanics::pass_ns(k + 1, place.sector_ns));
+            media.push_back(there.after(wait + Mechanics::pass_ns(k + 1, place.sector_ns)));
         }
         wait
     }
 
     /// Whether all data of a write are in the buffer at `at`.
-    fn has_all_data(&self, at: u64) -> bool {
+    fn has_all_data(&self, at: Time) -> bool {
         let order = self.order;
-        order.supply.is_none_or(|s| (s.start as f64 + order.count as f64 * order.link_ns) <= at as f64)
+        order.supply.is_none_or(|s| (s.start.0 as f64 + order.count as f64 * order.link_ns) <= at.0 as f64)
     }
 
     /// The head arrives inside the run: its rear part passes now, its front part one turn later.
-    fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: u64, wait: u64) {
+    fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: Time, wait: u64) {
         let passed = (self.m.rotation.period_ns() - wait as f64) / place.sector_ns;
         let tail = (passed.ceil() as u32).min(count - 1).max(1);
-        let at = there + ((tail as f64 - passed) * place.sector_ns).max(0.0) as u64;
+        let at = there.after(((tail as f64 - passed) * place.sector_ns).max(0.0) as u64);
         self.bound(place, (tail, count), at);
-        self.bound(place, (0, tail), there + wait);
-        let end = there + wait + Mechanics::pass_ns(tail, place.sector_ns);
+        self.bound(place, (0, tail), there.after(wait));
+        let end = there.after(wait + Mechanics::pass_ns(tail, place.sector_ns));
         // Rounding must not make the two parts overlap.
-        let tail_end = (at + Mechanics::pass_ns(count - tail, place.sector_ns)).min(there + wait);
+        let tail_end = at.after(Mechanics::pass_ns(count - tail, place.sector_ns)).min(there.after(wait));
         let tail_start = at.min(tail_end);
         self.add(place, distance, there, tail_start, tail_end);
-        self.add(place, 0, tail_end, there + wait, end);
-        let transfer = (tail_end - tail_start) + (end - there - wait);
-        self.passes(place, at - there, transfer, (end - there) - transfer);
+        self.add(place, 0, tail_end, there.after(wait), end);
+        let transfer = tail_end.ns_from(tail_start) + (end.ns_from(there) - wait);
+        self.passes(place, at.ns_from(there), transfer, end.ns_from(there) - transfer);
     }
 
     /// The sectors pass in order, after a wait.
-    fn in_order(&mut self, place: &Place, count: u32, distance: u32, there: u64, (wait, whole): (u64, u64)) {
-        self.bound(place, (0, count), there + wait);
-        self.add(place, distance, there, there + wait, there + wait + whole);
+    fn in_order(&mut self, place: &Place, count: u32, distance: u32, there: Time, (wait, whole): (u64, u64)) {
+        self.bound(place, (0, count), there.after(wait));
+        self.add(place, distance, there, there.after(wait), there.after(wait + whole));
         self.passes(place, wait, whole, wait);
     }
 
@@ -457,7 +457,7 @@ impl Pieces<'_> {
 
     /// Adds an access to the track of `place`: a movement, until `there`, a wait and a transfer. The caller of the pass
     /// sets its head set.
-    fn add(&mut self, place: &Place, distance: u32, there: u64, first: u64, end: u64) {
+    fn add(&mut self, place: &Place, distance: u32, there: Time, first: Time, end: Time) {
         self.scratch.accesses.push(MechanicalAccess {
             work: Work::Request,
             write: self.order.write,
@@ -474,16 +474,16 @@ impl Pieces<'_> {
     /// Bounds the link by the sectors `part` of a run, which pass from `at` on. They are read at constant rate, so the
     /// first and the last one give the bound.
     #[inline]
-    fn bound(&mut self, place: &Place, (first, last): (u32, u32), at: u64) {
+    fn bound(&mut self, place: &Place, (first, last): (u32, u32), at: Time) {
         let (order, pass) = (self.order, &mut self.scratch.pass);
         for k in [first, last - 1] {
             let media = f64::from(k - first + 1) * place.sector_ns;
             let rest = f64::from(order.count - (self.done + k)) * order.link_ns;
-            pass.link_bound = pass.link_bound.max(at + nearest(media + rest));
+            pass.link_bound = pass.link_bound.max(at.after(nearest(media + rest)));
         }
         let mark = order.watermark.wrapping_sub(self.done);
         if (first..last).contains(&mark) {
-            pass.ready = at + Mechanics::pass_ns(mark - first + 1, place.sector_ns);
+            pass.ready = at.after(Mechanics::pass_ns(mark - first + 1, place.sector_ns));
         }
     }
 
@@ -491,9 +491,9 @@ impl Pieces<'_> {
     fn finish(self) {
         let order = self.order;
         self.scratch.pass.last_arrival = match order.supply {
-            Some(s) if !self.long => s.start + Mechanics::pass_ns(order.count, order.link_ns),
-            Some(_) => self.arrived as u64,
-            None => 0,
+            Some(s) if !self.long => s.start.after(Mechanics::pass_ns(order.count, order.link_ns)),
+            Some(_) => Time(self.arrived as u64),
+            None => Time::ZERO,
         };
     }
 }

@@ -9,7 +9,6 @@ use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::phase::{Track, Work};
 use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
-use crate::NEVER;
 use headstack_units::{nearest, Time};
 
 impl CommandServer {
@@ -37,7 +36,7 @@ impl CommandServer {
     /// Starts read-ahead at `time`, after a read from `sector` to `past`. `follows` is the rest of the run that the read
     /// ended in, if the next sectors pass without a gap.
     #[inline(always)]
-    fn start_read_ahead(&mut self, (sector, past): (u64, u64), segment: usize, time: u64, follows: Option<Run>) {
+    fn start_read_ahead(&mut self, (sector, past): (u64, u64), segment: usize, time: Time, follows: Option<Run>) {
         if self.shared.cache.read_ahead == Extent::None {
             return;
         }
@@ -70,7 +69,7 @@ impl CommandServer {
             self.buffer.segments.change(segment, |s| {
                 s.start = s.start.max(past);
                 s.end = s.end.max(s.start);
-                s.whole_track = NEVER;
+                s.whole_track = Time::NEVER;
             });
         }
     }
@@ -79,7 +78,7 @@ impl CommandServer {
     /// they are not.
     pub fn read_at_arrival(
         &mut self,
-        at: u64,
+        at: Time,
         after_write: bool,
         (sector, count): (u64, u32),
         blocks: Blocks,
@@ -94,9 +93,9 @@ impl CommandServer {
             None => return None,
         }
         let t = &self.shared.timing;
-        let bus = at + t.read_hit.of(after_write) + t.preparation;
+        let bus = at.after(t.read_hit.of(after_write) + t.preparation);
         let link_all = Mechanics::pass_ns(count, t.link_read_ns);
-        Some(in_buffer(at, 0, bus, bus + link_all, t.read_completion))
+        Some(in_buffer(at, 0, bus, bus.after(link_all), t.read_completion))
     }
 
     /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
@@ -137,13 +136,19 @@ impl CommandServer {
         self.buffer.is_empty() && !self.jobs().any_under_way()
     }
 
+    /// Whether a read that begins continues the one before it.
+    #[inline(always)]
+    fn begin_read<const K: u8>(&mut self, task: &Task) -> bool {
+        let after_write = std::mem::replace(&mut self.previous.write, false);
+        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
+        self.happens_to::<K>(task.start);
+        !after_write && task.sector == previous_end
+    }
+
     /// Serves a read, with the code for a unit of kind `K`. The result is in `done`.
     #[inline(always)]
     pub fn read<const K: u8>(&mut self, task: &Task) {
-        let p = std::mem::replace(&mut self.previous.write, false);
-        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
-        let sequential = !p && task.sector == previous_end;
-        self.happens_to::<K>(task.start);
+        let sequential = self.begin_read::<K>(task);
         let mut blocked = None;
         if K == BARE || self.holds_nothing() || !self.read_buffered::<K>(task, &mut blocked) {
             self.read_miss::<K>(task, blocked, sequential);
@@ -154,10 +159,7 @@ impl CommandServer {
     /// buffer that wait to be written replace what was read, and are not written first.
     #[inline(never)]
     pub fn read_through<const K: u8>(&mut self, task: &Task) {
-        let p = std::mem::replace(&mut self.previous.write, false);
-        let previous_end = std::mem::replace(&mut self.previous.end, task.past());
-        let sequential = !p && task.sector == previous_end;
-        self.happens_to::<K>(task.start);
+        let sequential = self.begin_read::<K>(task);
         let blocked = if K == BARE || self.holds_nothing() { None } else { self.finish_destage() };
         self.read_miss::<K>(task, blocked, sequential);
     }
@@ -165,15 +167,15 @@ impl CommandServer {
     /// Serves a read for which the buffer or background work may have some of the data. False if they have none; then
     /// `blocked` is the end of the write to the medium that the read has to wait for.
     #[inline(always)]
-    fn read_buffered<const K: u8>(&mut self, task: &Task, blocked: &mut Option<u64>) -> bool {
+    fn read_buffered<const K: u8>(&mut self, task: &Task, blocked: &mut Option<Time>) -> bool {
         let a = task.start;
         // All data are in the write buffer. If it has only some of them, everything is read from the medium,
         // and newer data in the buffer replace what was read.
         if K >= BUFFERED && self.buffer.unwritten.covers(task.blocks, a) {
             let t = &self.shared.timing;
-            let bus = task.decoded(t.read_hit.of(task.after_write)) + t.preparation;
+            let bus = task.decoded(t.read_hit.of(task.after_write)).after(t.preparation);
             let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
-            self.done = in_buffer(a, 0, bus, bus + link_all, t.read_completion);
+            self.done = in_buffer(a, 0, bus, bus.after(link_all), t.read_completion);
             return true;
         }
 
@@ -184,9 +186,9 @@ impl CommandServer {
         if !deferred {
             *blocked = self.finish_destage();
         }
-        let waited = blocked.map_or(0, |e| e.saturating_sub(a));
+        let waited = blocked.map_or(0, |e| e.ns_since(a));
         if self.shared.cache.keep_whole_track {
-            self.buffer.segments.complete_tracks(a + waited);
+            self.buffer.segments.complete_tracks(a.after(waited));
         }
         let found = self.buffer.segments.find(task.sector);
         // The sector that is being read ahead at present counts as held, if the drive knows it.
@@ -212,7 +214,7 @@ impl CommandServer {
     /// Serves a read of which a segment has at least the first sector, or is about to. `blocked` is the end of a write
     /// to the medium that it waited for.
     #[inline(never)]
-    fn read_held(&mut self, task: Task, segment: usize, blocked: Option<u64>) {
+    fn read_held(&mut self, task: Task, segment: usize, blocked: Option<Time>) {
         let task = &task;
         let (a, p) = (task.start, task.after_write);
         let t = &self.shared.timing;
@@ -222,11 +224,11 @@ impl CommandServer {
         let (link_ns, tail) = (t.link_read_ns, t.read_completion);
         let link_all = Mechanics::pass_ns(task.count, link_ns);
         let past = task.past();
-        let waited = blocked.map_or(0, |e| e.saturating_sub(a));
+        let waited = blocked.map_or(0, |e| e.ns_since(a));
         self.buffer.segments.touch(segment);
         let bus = match blocked {
-            Some(e) => (miss + disconnect).max(e) + reselect + preparation,
-            None => hit + preparation,
+            Some(e) => miss.after(disconnect).max(e).after(reselect + preparation),
+            None => hit.after(preparation),
         };
         let (mut bus, mut waited) = (bus, waited);
         let mut whole = self.buffer.segments.list()[segment].end >= past;
@@ -236,13 +238,13 @@ impl CommandServer {
             let there = self.stop_others(a, Some(segment), 0, 0);
             whole = self.buffer.segments.list()[segment].end >= past;
             if whole && there > bus {
-                (bus, waited) = (there, waited.max(there - a));
+                (bus, waited) = (there, waited.max(there.ns_from(a)));
             }
         }
         let limit = self.read_limit((task.sector, past), segment);
         if whole {
             if !self.read_on_to(segment, limit) {
-                let mech = self.command_mechanism::<GENERAL>(a, miss).max(blocked.unwrap_or(0));
+                let mech = self.command_mechanism::<GENERAL>(a, miss).max(blocked.unwrap_or_default());
                 // If writes wait in the buffer, a pass may be in progress.
                 let idle = self.jobs().writing().is_none();
                 if self.shared.cache.read_ahead_on_idle_hit && idle && !another {
@@ -250,29 +252,34 @@ impl CommandServer {
                 }
             }
             self.discard(segment, task.past());
-            self.done = in_buffer(a, waited, bus, bus + link_all, tail);
+            self.done = in_buffer(a, waited, bus, bus.after(link_all), tail);
             return;
         }
 
         // Partial hit: the link transfers the sectors that are held while the rest is read.
         let joined = self.read_on_for(task, segment, limit, link_ns);
         let (mech, pass, bound) = match joined {
-            Some((pass, bound)) => (pass.end - pass.transfer, pass, bound),
+            Some((pass, bound)) => (pass.end.before(pass.transfer), pass, bound),
             None => self.read_rest(task, segment, (miss, blocked)),
         };
         self.discard(segment, task.past());
-        let completion = (bus + link_all).max(bound).max(pass.end) + tail;
+        let completion = bus.after(link_all).max(bound).max(pass.end).after(tail);
         self.done = mechanical(a, mech, waited, &pass, completion);
     }
 
     /// Reads the rest of a partial hit from the medium, when the command has been processed at `miss` and a write to the
     /// medium has ended at `blocked`. Returns when the mechanism starts, the pass, and the earliest end that the link
     /// allows.
-    fn read_rest(&mut self, task: &Task, segment: usize, (miss, mut blocked): (u64, Option<u64>)) -> (u64, Pass, u64) {
+    fn read_rest(
+        &mut self,
+        task: &Task,
+        segment: usize,
+        (miss, mut blocked): (Time, Option<Time>),
+    ) -> (Time, Pass, Time) {
         if self.deferred_writes() {
             blocked = self.finish_destage();
         }
-        let mech = self.command_mechanism::<GENERAL>(task.start, miss).max(blocked.unwrap_or(0));
+        let mech = self.command_mechanism::<GENERAL>(task.start, miss).max(blocked.unwrap_or_default());
         let past = task.past();
         let held = self.buffer.segments.list()[segment].end.max(task.sector);
         let order = AccessRequest {
@@ -306,12 +313,12 @@ impl CommandServer {
 
     /// Reads everything from the medium.
     #[inline(always)]
-    fn read_miss<const K: u8>(&mut self, task: &Task, blocked: Option<u64>, sequential: bool) {
+    fn read_miss<const K: u8>(&mut self, task: &Task, blocked: Option<Time>, sequential: bool) {
         let (a, p) = (task.start, task.after_write);
         let miss = task.decoded(self.shared.timing.read_miss.of(p));
         let mech = self.command_mechanism::<K>(a, miss);
-        let mech = mech.max(blocked.unwrap_or(0));
-        let waited = mech - miss;
+        let mech = mech.max(blocked.unwrap_or_default());
+        let waited = mech.ns_from(miss);
         let order = AccessRequest {
             place: task.place,
             sector: task.sector,
@@ -329,10 +336,10 @@ impl CommandServer {
         let t = &self.shared.timing;
         let mut bus = miss;
         if !t.never_disconnect {
-            bus = (bus + t.read_disconnect.of(p)).max(pass.ready) + t.first_reselect;
+            bus = bus.after(t.read_disconnect.of(p)).max(pass.ready).after(t.first_reselect);
         }
         let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
-        let completion = (bus + link_all).max(pass.link_bound).max(pass.end) + t.read_completion;
+        let completion = bus.after(link_all).max(pass.link_bound).max(pass.end).after(t.read_completion);
         if K != BARE {
             if let Some(segment) = self.buffer.segments.victim() {
                 self.keep_read::<K>(task, segment, &pass, completion, sequential);
@@ -344,7 +351,7 @@ impl CommandServer {
     /// Keeps the sectors that a pass has read in a segment, and starts read-ahead behind them. The read ends at
     /// `completion`; `sequential`: it continued the read before it.
     #[inline(always)]
-    fn keep_read<const K: u8>(&mut self, task: &Task, segment: usize, pass: &Pass, completion: u64, sequential: bool) {
+    fn keep_read<const K: u8>(&mut self, task: &Task, segment: usize, pass: &Pass, completion: Time, sequential: bool) {
         if K == GENERAL {
             self.stop_others(task.start, Some(segment), 0, 0);
         }
@@ -363,9 +370,9 @@ impl CommandServer {
             };
             start = start.saturating_sub(passed as u64).max(low);
         }
-        let (mut whole_track, mut track_start) = (NEVER, 0);
+        let (mut whole_track, mut track_start) = (Time::NEVER, 0);
         if self.shared.cache.keep_whole_track && !self.compat {
-            whole_track = pass.end + self.mechanics.rotation.period_ns() as u64;
+            whole_track = pass.end.after(self.mechanics.rotation.period_ns() as u64);
             (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
         }
         self.buffer.segments.reuse(segment, |s| {
@@ -388,9 +395,9 @@ impl CommandServer {
 
     /// Serves the rest of a partial hit from the read-ahead into `segment`. Returns the pass, and the earliest
     /// end that the link allows; `None` if nothing is read ahead into this segment.
-    fn read_on_for(&mut self, task: &Task, segment: usize, limit: u64, link_ns: f64) -> Option<(Pass, u64)> {
+    fn read_on_for(&mut self, task: &Task, segment: usize, limit: u64, link_ns: f64) -> Option<(Pass, Time)> {
         let (a, past) = (task.start, task.past());
-        let mut bound = 0u64;
+        let mut bound = Time::ZERO;
         let (mut context, jobs) = self.context(self.arms.active);
         let r = match &mut jobs.activity {
             Activity::ReadAhead(r) if r.segment == segment => r,
@@ -400,13 +407,13 @@ impl CommandServer {
         let end = r.read_to(&mut context, past, |first, last, at, sector_ns| {
             for k in [first, last - 1] {
                 let media = (k - first + 1) as f64 * sector_ns;
-                bound = bound.max(at + nearest(media + (past - k) as f64 * link_ns));
+                bound = bound.max(at.after(nearest(media + (past - k) as f64 * link_ns)));
             }
         });
         r.limit = r.limit.max(limit);
         self.couple(self.arms.active);
         let mech = begun.min(end).max(a);
-        let pass = Pass { end: end.max(mech), transfer: end.saturating_sub(mech), ..Pass::default() };
+        let pass = Pass { end: end.max(mech), transfer: end.ns_since(mech), ..Pass::default() };
         Some((pass, bound))
     }
 
@@ -441,11 +448,16 @@ impl CommandServer {
 /// The completion of a command at `a` that completes in the buffer. It waited for `waited` nanoseconds; its
 /// data were on the link from `bus` to `done`.
 #[inline]
-pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> Completion {
-    let queue = waited.min(bus - a);
+pub(super) fn in_buffer(a: Time, waited: u64, bus: Time, done: Time, tail: u64) -> Completion {
+    let queue = waited.min(bus.ns_from(a));
     Completion {
-        completion: Time(done + tail),
-        components: Components { queue, overhead: bus - a - queue + tail, bus: done - bus, ..Components::default() },
+        completion: done.after(tail),
+        components: Components {
+            queue,
+            overhead: bus.ns_from(a) - queue + tail,
+            bus: done.ns_from(bus),
+            ..Components::default()
+        },
         cache_hit: true,
         ..Completion::default()
     }
@@ -453,18 +465,18 @@ pub(super) fn in_buffer(a: u64, waited: u64, bus: u64, done: u64, tail: u64) -> 
 
 /// The completion of a command that used the mechanism from `mech` to the end of its pass.
 #[inline]
-pub(super) fn mechanical(a: u64, mech: u64, waited: u64, pass: &Pass, completion: u64) -> Completion {
-    let queue = waited.min(mech - a);
+pub(super) fn mechanical(a: Time, mech: Time, waited: u64, pass: &Pass, completion: Time) -> Completion {
+    let queue = waited.min(mech.ns_from(a));
     let media = pass.seek + pass.rotation + pass.transfer;
     Completion {
-        completion: Time(completion),
+        completion,
         components: Components {
             queue,
-            overhead: mech - a - queue,
+            overhead: mech.ns_from(a) - queue,
             seek: pass.seek,
             rotation: pass.rotation,
             transfer: pass.transfer,
-            bus: completion - mech - media,
+            bus: completion.ns_from(mech) - media,
         },
         mechanical: true,
         seek_distance: pass.distance,

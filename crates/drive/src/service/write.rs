@@ -8,15 +8,15 @@ use crate::background::Activity;
 use crate::buffer::{Blocks, Scope, Segment};
 use crate::mapping::Mapping;
 use crate::phase::Work;
-use headstack_units::nearest;
+use headstack_units::{nearest, Span, Time};
 
 /// When a write may use the link and the mechanism, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Admission {
     /// Start of the link transfer.
-    bus: u64,
+    bus: Time,
     /// Earliest start of the arm's movement.
-    mech: u64,
+    mech: Time,
     /// How long the write waited for the data of an earlier one.
     waited: u64,
     /// The segment whose data it continues.
@@ -60,7 +60,7 @@ impl CommandServer {
         let work = if through { Work::Request } else { Work::Destage };
         let mut mech = admission.mech;
         if K == GENERAL && self.shared.timing.minimum_write > 0 && !self.mapping.moves_writes() {
-            mech += self.settling_minimum(task.sector);
+            mech = mech.after(self.settling_minimum(task.sector));
         }
         let order = AccessRequest {
             place: task.place,
@@ -88,8 +88,8 @@ impl CommandServer {
         if let (Some(i), false) = (segment, self.shared.cache.read_hits_on_written) {
             self.buffer.segments.change(i, Segment::clear);
         }
-        let taken = pass.end.max(arrived + admission.last_disconnect);
-        let completion = taken + admission.last_reselect + tail;
+        let taken = pass.end.max(arrived.after(admission.last_disconnect));
+        let completion = taken.after(admission.last_reselect + tail);
         self.done = mechanical(a, mech, admission.waited, &pass, completion);
     }
 
@@ -103,7 +103,7 @@ impl CommandServer {
         }
         let room = self.context(self.arms.active).0.make_room(admission.mech, piece);
         if through {
-            admission.waited += room - admission.mech;
+            admission.waited += room.ns_from(admission.mech);
         }
         admission.mech = room;
     }
@@ -155,7 +155,7 @@ impl CommandServer {
         let ready = task.decoded(t.write.of(task.after_write));
         let preparation = t.preparation;
         let mut admission = Admission {
-            bus: ready + preparation,
+            bus: ready.after(preparation),
             mech: ready,
             waited: 0,
             appended: None,
@@ -167,13 +167,13 @@ impl CommandServer {
             _ => self.jobs().writing().copied(),
         };
         if let Some(w) = writing {
-            admission.waited = w.end.saturating_sub(a);
+            admission.waited = w.end.ns_since(a);
             if self.shared.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
                 admission.appended = w.segment;
             } else {
-                let back = (ready + t.write_disconnect).max(w.end);
-                admission.bus = back + t.first_reselect + preparation;
+                let back = ready.after(t.write_disconnect).max(w.end);
+                admission.bus = back.after(t.first_reselect + preparation);
                 admission.mech = ready.max(w.end);
             }
             self.finish_destage();
@@ -187,8 +187,8 @@ impl CommandServer {
                 let reselects = [t.first_reselect, t.other_reselect];
                 let command = task.decoded(x.command.non_negative());
                 let away = x.disconnect.non_negative() + x.pause.non_negative();
-                admission.bus = command + away + reselects[0] + preparation;
-                admission.mech = self.command_mechanism::<K>(a, command + x.seek_delay.non_negative());
+                admission.bus = command.after(away + reselects[0] + preparation);
+                admission.mech = self.command_mechanism::<K>(a, command.after(x.seek_delay.non_negative()));
                 admission.last_disconnect = x.second_disconnect.non_negative();
                 admission.last_reselect = reselects[1];
             }
@@ -208,7 +208,7 @@ impl CommandServer {
 
     /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
     #[inline]
-    fn supply(&self, task: &Task, bus: u64) -> Supply {
+    fn supply(&self, task: &Task, bus: Time) -> Supply {
         let gate = match self.shared.timing.extra_write_disconnect {
             None => 1,
             Some(x) if x.long_request_sectors > 0 && task.count >= x.long_request_sectors => {
@@ -243,28 +243,28 @@ impl CommandServer {
     }
 
     /// The end of the link transfer in progress at `now`; `None` if there is none.
-    pub fn on_link(&self, now: u64) -> Option<u64> {
+    pub fn on_link(&self, now: Time) -> Option<Time> {
         let there = self.buffer.unwritten.incoming_until();
         there.filter(|t| *t > now)
     }
 
     /// Whether the buffer has room for a piece of a write at `at`.
-    pub fn has_room(&mut self, at: u64, piece: Blocks) -> bool {
+    pub fn has_room(&mut self, at: Time, piece: Blocks) -> bool {
         self.happens(at);
         self.buffer.unwritten.has_room(piece)
     }
 
     /// Earliest start of the link transfer for a buffered write taken at `at`, and the overhead of its
     /// completion.
-    pub fn admit_to_buffer(&self, at: u64, decoding_since: u64, after_write: bool) -> (u64, u64) {
+    pub fn admit_to_buffer(&self, at: Time, decoding_since: Time, after_write: bool) -> (Time, u64) {
         let t = &self.shared.timing;
-        let decoded = decoding_since + t.write.of(after_write);
-        (at.max(decoded) + t.preparation, t.write_completion)
+        let decoded = decoding_since.after(t.write.of(after_write));
+        (at.max(decoded).after(t.preparation), t.write_completion)
     }
 
     /// Takes a piece of a write into the buffer; its link transfer starts at `bus`. Returns when the piece
     /// has arrived. Nothing else may be on the link.
-    pub fn take_in(&mut self, at: u64, bus: u64, piece: Blocks) -> u64 {
+    pub fn take_in(&mut self, at: Time, bus: Time, piece: Blocks) -> Time {
         let (start, end) = self.buffer.size.sectors_of(piece);
         (self.previous.write, self.previous.end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
@@ -275,14 +275,14 @@ impl CommandServer {
         self.stop_others(at, None, start, end);
         self.buffer.segments.invalidate(start, end, None);
         let link = piece.count() as f64 * self.shared.timing.link_write_ns;
-        let arrived = bus + nearest(link / self.buffer.size.blocks() as f64);
+        let arrived = bus.after(nearest(link / self.buffer.size.blocks() as f64));
         self.buffer.unwritten.bring(at, piece, arrived);
         arrived
     }
 
     /// Makes every free assembly start a pass at `at`, to make room. Returns when the first pass ends; `None`
     /// if no data wait, or no assembly reaches them.
-    pub fn force_destage(&mut self, at: u64) -> Option<u64> {
+    pub fn force_destage(&mut self, at: Time) -> Option<Time> {
         self.happens(at);
         let all = {
             let dirty = &mut self.buffer.unwritten.dirty;
@@ -310,19 +310,19 @@ impl CommandServer {
     }
 
     /// When the first of the passes in progress ends.
-    pub fn passes_end(&self) -> Option<u64> {
+    pub fn passes_end(&self) -> Option<Time> {
         let passes = self.arms.assemblies.iter().filter_map(|a| a.jobs.writing());
         passes.map(|w| w.end).min()
     }
 
     /// When the next assembly that moves at `now` comes to rest.
-    pub fn next_at_rest(&self, now: u64) -> Option<u64> {
+    pub fn next_at_rest(&self, now: Time) -> Option<Time> {
         let serving = self.arms.assemblies[..self.arms.serving].iter();
         let ends = serving.map(|a| a.mechanism.timeline.free());
         ends.filter(|t| *t > now).min()
     }
 
-    fn force_assembly(&mut self, a: usize, at: u64, all: bool) -> bool {
+    fn force_assembly(&mut self, a: usize, at: Time, all: bool) -> bool {
         if self.arms.assemblies[a].jobs.writing().is_some() {
             return false;
         }
@@ -348,9 +348,9 @@ impl CommandServer {
     }
 
     /// Whether some buffered data are older at `now` than `destage_age`.
-    pub fn overdue(&self, now: u64) -> bool {
-        let age = self.shared.cache.destage_age.non_negative();
+    pub fn overdue(&self, now: Time) -> bool {
+        let age = self.shared.cache.destage_age;
         let oldest = self.buffer.unwritten.dirty.oldest();
-        age > 0 && oldest.is_some_and(|t| t.saturating_add(age) <= now)
+        age > Span::ZERO && oldest.is_some_and(|t| t + age <= now)
     }
 }

@@ -125,7 +125,7 @@ impl Source<'_> {
         let begin = from.angle.0.wrapping_sub(self.into(from));
         let next = to.angle.0.wrapping_sub(self.into(to));
         let to = Place { angle: Turn(next), ..*to };
-        let at = m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time(0))));
+        let at = Time(m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time::ZERO))));
         let taken = m.position(&arm, &to, false, at).total() as f64 / m.rotation.period_ns();
         let angle = Turn(next).since(Turn(begin));
         let turns = (taken - angle.as_turns()).round().max(0.0);

@@ -4,17 +4,18 @@
 //! The scheduler chooses among the commands and the head sets that are free. A flush is a barrier, and a command past
 //! the age limit goes first. Where a mapping moves blocks, the places of waiting commands are brought up to date first.
 
-use super::{is_held, ServiceUnit};
+use super::{is_held, ServiceUnit, Way};
 use crate::command::Command;
 use crate::layout::Place;
 use crate::queue::Waiting;
 use crate::scheduler::{Buffer, Choice, View};
 use crate::service::{self, CommandServer};
+use headstack_units::Time;
 use std::ops::Range;
 
 impl ServiceUnit {
     /// The head sets whose assembly is free at `start`, as bits.
-    pub(super) fn usable(&self, start: u64) -> u64 {
+    pub(super) fn usable(&self, start: Time) -> u64 {
         let mut bits = 0;
         for (i, head_set) in self.server.serving_head_sets().iter().enumerate() {
             if self.serves_until(head_set.assembly) <= start {
@@ -40,7 +41,7 @@ impl ServiceUnit {
     }
 
     /// The head set that serves a command: the scheduler's choice if it reaches all places.
-    pub(super) fn head_set_for(&self, item: &Waiting, chosen: usize, needed: u64, usable: u64, start: u64) -> Reach {
+    pub(super) fn head_set_for(&self, item: &Waiting, chosen: usize, needed: u64, usable: u64, start: Time) -> Reach {
         let head_sets = self.server.serving_head_sets();
         let write = item.request.command.writes();
         let reaches = |i: usize| head_sets[i].reaches(needed, item.place.cylinder, write);
@@ -64,7 +65,7 @@ impl ServiceUnit {
 
     /// The next command and its head set.
     #[inline(never)]
-    pub(super) fn choose(&mut self, start: u64, oldest: usize, usable: u64) -> Choice {
+    pub(super) fn choose(&mut self, start: Time, oldest: usize, usable: u64) -> Choice {
         let given = self.rules.fcfs || (self.queue.len() == 1 && !self.scheduler.picks_lone());
         if given && self.server.arms.head_sets.len() == 1 {
             return Choice { index: oldest, arm: 0 };
@@ -78,7 +79,7 @@ impl ServiceUnit {
         // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
         let taken_at_once = self.rules.limit == 1 && start < self.server.writing_until();
-        let overdue = start.saturating_sub(first.arrival.at) > self.rules.age_limit;
+        let overdue = start.ns_since(first.arrival.at) > self.rules.age_limit;
         if barrier || taken_at_once {
             return Choice { index: oldest, arm: self.server.active_set() as u8 };
         }
@@ -88,7 +89,7 @@ impl ServiceUnit {
         let arms = match &server.arms.assemblies[..] {
             [one] => &one.mechanism.arms,
             // Since the latest choice only the active one has moved.
-            _ if server.kind == service::BARE && self.rules.plain && !self.standing.is_empty() => {
+            _ if server.kind == service::BARE && self.rules.way() < Way::General && !self.standing.is_empty() => {
                 self.standing[server.arms.active] = *server.arm();
                 &self.standing
             }
@@ -101,7 +102,7 @@ impl ServiceUnit {
         let view = View {
             mechanics: &server.mechanics,
             arms,
-            head_sets: (!self.rules.plain).then_some(&server.arms.head_sets),
+            head_sets: (self.rules.way() == Way::General).then_some(&server.arms.head_sets),
             usable,
             arm_choice: self.rules.arm_choice,
             now: start,
@@ -146,7 +147,7 @@ impl ServiceUnit {
     /// Updates the places of waiting commands, where a mapping moves blocks: those of reads whose blocks have
     /// moved, and those of writes, which all may go to the slot that is reached soonest.
     #[inline(never)]
-    fn place_waiting(&mut self, start: u64, oldest: usize, usable: u64) {
+    fn place_waiting(&mut self, start: Time, oldest: usize, usable: u64) {
         self.server.run_background(start);
         let first = self.queue.items()[oldest];
         self.server.find(start, first.sector, first.count);
@@ -183,7 +184,7 @@ impl ServiceUnit {
 /// The content of the buffer at one time, as schedulers see it.
 struct Held<'a> {
     server: &'a CommandServer,
-    now: u64,
+    now: Time,
 }
 
 impl Buffer for Held<'_> {
@@ -219,7 +220,7 @@ pub(super) enum Reach {
     /// This one can, now.
     With(usize),
     /// One can, but not before this time.
-    Later(u64),
+    Later(Time),
     /// None can any more.
     Never,
 }

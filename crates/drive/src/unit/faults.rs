@@ -17,7 +17,7 @@ use rand::RngCore;
 /// A future fault, from the description.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlannedFault {
-    pub at: u64,
+    pub at: Time,
     pub assembly: u32,
     /// Surfaces that it makes unreachable, as bits.
     pub surfaces: u64,
@@ -51,7 +51,7 @@ impl Faults {
     }
 
     /// Removes and returns the next fault that occurs by `now`.
-    pub fn next(&mut self, now: u64) -> Option<PlannedFault> {
+    pub fn next(&mut self, now: Time) -> Option<PlannedFault> {
         match self.planned.last() {
             Some(f) if f.at <= now => self.planned.pop(),
             _ => None,
@@ -75,7 +75,7 @@ impl Faults {
     }
 
     /// Deconfigures everything that has failed on an assembly.
-    pub fn deconfigure(&mut self, assembly: u32, at: u64, head_sets: &mut [HeadSet]) {
+    pub fn deconfigure(&mut self, assembly: u32, at: Time, head_sets: &mut [HeadSet]) {
         for (unknown, head_set) in self.unknown.iter_mut().zip(head_sets) {
             if head_set.assembly == assembly {
                 head_set.surfaces &= !*unknown;
@@ -86,7 +86,7 @@ impl Faults {
         let reports = std::mem::take(&mut self.unknown_reports);
         let (found, later): (Vec<_>, Vec<_>) = reports.into_iter().partition(|f| f.assembly == assembly);
         self.unknown_reports = later;
-        self.known.extend(found.into_iter().map(|f| Fault { deconfigured: Time(at), ..f.report }));
+        self.known.extend(found.into_iter().map(|f| Fault { deconfigured: at, ..f.report }));
     }
 }
 
@@ -107,11 +107,11 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
             Some(s) => 1 << ((s - plan.first_surface) / gang),
         };
         let at = match (f.at, f.mean_time_to_failure) {
-            (Some(t), _) => t.non_negative(),
+            (Some(t), _) => Time::ZERO + t,
             (None, Some(mean)) => {
                 let bits = random::stream(seed, &format!("fault-{i}")).next_u64();
                 let uniform = ((bits >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-                (-uniform.ln() * mean.0 as f64) as u64
+                Time((-uniform.ln() * mean.0 as f64) as u64)
             }
             (None, None) => continue,
         };
@@ -121,8 +121,8 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
             surfaces,
             warning: f.warning,
             report: Fault {
-                failed: Time(at),
-                deconfigured: Time(at),
+                failed: at,
+                deconfigured: at,
                 stack: f.stack,
                 arm: f.arm,
                 surface: f.surface,
@@ -136,7 +136,7 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
 
 impl ServiceUnit {
     /// Whether no head reaches the places of a waiting command, and the buffer does not have its data.
-    pub(super) fn is_out_of_reach(&self, index: usize, start: u64) -> bool {
+    pub(super) fn is_out_of_reach(&self, index: usize, start: Time) -> bool {
         let item = &self.queue.items()[index];
         if item.request.command == Command::Flush {
             return false;
@@ -147,14 +147,10 @@ impl ServiceUnit {
     }
 
     /// Completes a waiting command with an error.
-    pub(super) fn give_up(&mut self, index: usize, start: u64) -> Step {
+    pub(super) fn give_up(&mut self, index: usize, start: Time) -> Step {
         self.server.happens(start);
         let waiting = &self.queue.items()[index];
-        let arrival = waiting.arrival.at;
-        let mut c = Completion::refused(&waiting.request, Time(start));
-        c.arrival = Time(arrival);
-        c.components.queue = start - arrival;
-        self.server.done = c;
+        self.server.done = Completion::ended(&waiting.request, waiting.arrival.at, start);
         if let Some(limited) = &mut self.limited {
             limited.limits.leaves(index);
         }

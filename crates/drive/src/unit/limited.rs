@@ -5,7 +5,6 @@ use crate::command::{Command, Completion, DriveRequest, Hint};
 use crate::limits::parameters::LimitsSpec;
 use crate::limits::{CountsByLimit, Limits, Passed};
 use crate::sense::LimitEnd;
-use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -13,9 +12,9 @@ use std::collections::VecDeque;
 pub(super) struct Limited {
     pub limits: Limits,
     /// From when on the host sends no commands, because it waits for the end of those that it has sent.
-    shut_from: u64,
+    shut_from: Time,
     /// When the host sent commands again that had come back; times count from then at the earliest.
-    sent_again: u64,
+    sent_again: Time,
     /// Commands that the host holds back, with the time of their arrival.
     held: VecDeque<(Time, DriveRequest)>,
 }
@@ -27,7 +26,7 @@ impl Limited {
     }
 
     fn of(limits: Limits) -> Box<Limited> {
-        Box::new(Limited { limits, shut_from: NEVER, sent_again: 0, held: VecDeque::new() })
+        Box::new(Limited { limits, shut_from: Time::NEVER, sent_again: Time::ZERO, held: VecDeque::new() })
     }
 
     /// Number of commands that the host holds back.
@@ -36,7 +35,7 @@ impl Limited {
     }
 
     /// Whether the host holds commands back at `now`.
-    pub fn is_shut(&self, now: u64) -> bool {
+    pub fn is_shut(&self, now: Time) -> bool {
         self.shut_from <= now
     }
 
@@ -68,13 +67,13 @@ impl ServiceUnit {
             }
             for index in self.queue.by_age() {
                 let waiting = &self.queue.items()[index];
-                let received = waiting.arrival.decoding_since - self.rules.per_request;
+                let received = waiting.arrival.decoding_since.before(self.rules.per_request);
                 let (hint, write) = (hint_of(&waiting.request), waiting.writes());
-                limited.limits.waits(index, hint, write, received, now.0);
+                limited.limits.waits(index, hint, write, received, now);
             }
         }
+        self.rules.heed_limits(limited.is_some());
         self.limited = limited;
-        self.note_simple();
         for (arrival, request) in before.map(|b| b.held).into_iter().flatten() {
             self.enqueue(arrival, now, request);
         }
@@ -90,13 +89,13 @@ impl ServiceUnit {
     #[inline(never)]
     pub(super) fn enqueue_limited(&mut self, arrival: Time, admitted: Time, request: DriveRequest) {
         let Some(limited) = &mut self.limited else { return };
-        if limited.is_shut(admitted.0) {
+        if limited.is_shut(admitted) {
             limited.held.push_back((arrival, request));
             return;
         }
-        let received = admitted.0.max(limited.sent_again);
+        let received = admitted.max(limited.sent_again);
         let before = self.queue.len();
-        self.enqueue_now(arrival, Time(received), request);
+        self.enqueue_now(arrival, received, request);
         if let (Some(limited), true) = (&mut self.limited, self.queue.len() > before) {
             let (hint, write) = (hint_of(&request), request.command.writes());
             let index = self.queue.newest();
@@ -108,31 +107,31 @@ impl ServiceUnit {
     /// Finds when the next time passes, or the host sends the commands that it holds back.
     pub(super) fn look_ahead(&mut self) {
         let Some(limited) = &mut self.limited else {
-            self.limit_event = NEVER;
+            self.limit_event = Time::NEVER;
             return;
         };
         self.limit_event = limited.limits.next();
-        if limited.shut_from == NEVER {
+        if limited.shut_from == Time::NEVER {
             return;
         }
         let (shut, read) = (limited.shut_from, limited.limits.log_read);
         let admitted = self.write_admission.as_ref().map_or(0, |w| w.len());
         if self.queue.is_empty() && admitted == 0 {
-            let opens = self.services_end().max(shut).saturating_add(read);
+            let opens = self.services_end().max(shut) + read;
             self.limit_event = self.limit_event.min(opens);
         }
     }
 
     /// When all services that have begun end.
-    fn services_end(&self) -> u64 {
-        self.services().fold(self.free, u64::max)
+    fn services_end(&self) -> Time {
+        self.services().fold(self.free, Time::max)
     }
 
     /// A step of a unit where limits apply.
     #[inline(never)]
     pub(super) fn step_limited(&mut self, until: Time) -> Step {
         let event = self.limit_event;
-        let step = match event < until.0 && event < self.next_unlimited() {
+        let step = match event < until && event < self.next_unlimited() {
             true => self.time_passes(event),
             false => self.step_unlimited(until),
         };
@@ -141,12 +140,12 @@ impl ServiceUnit {
     }
 
     /// The event at `now` of [`ServiceUnit::look_ahead`].
-    fn time_passes(&mut self, now: u64) -> Step {
+    fn time_passes(&mut self, now: Time) -> Step {
         let Some(limited) = &mut self.limited else { return Step::Again };
         if limited.limits.next() > now {
-            limited.shut_from = NEVER;
+            limited.shut_from = Time::NEVER;
             for (arrival, request) in std::mem::take(&mut limited.held) {
-                self.enqueue(arrival, Time(now), request);
+                self.enqueue(arrival, now, request);
             }
             return Step::Again;
         }
@@ -160,18 +159,13 @@ impl ServiceUnit {
     }
 
     /// A waiting command ends at `now`, because a time has passed.
-    fn expire(&mut self, index: usize, end: LimitEnd, now: u64) {
+    fn expire(&mut self, index: usize, end: LimitEnd, now: Time) {
         self.meet_faults(now);
         self.server.happens(now);
         let waiting = &self.queue.items()[index];
         let arrival = waiting.arrival.at;
-        let mut done = Completion {
-            id: waiting.request.id,
-            arrival: Time(arrival),
-            completion: Time(now),
-            ..Completion::default()
-        };
-        done.components.queue = now - arrival;
+        let mut done = Completion { id: waiting.request.id, arrival, completion: now, ..Completion::default() };
+        done.components.queue = now.ns_from(arrival);
         if let Some(limited) = &mut self.limited {
             limited.limits.expires(index, end, &mut done);
         }
@@ -183,11 +177,11 @@ impl ServiceUnit {
 
     /// The service of command number `index` has begun at `start`; its completion is in the server's `done`.
     #[inline(never)]
-    pub(super) fn serves_limited(&mut self, index: usize, start: u64) {
+    pub(super) fn serves_limited(&mut self, index: usize, start: Time) {
         let Some(limited) = &mut self.limited else { return };
         let done = &mut self.server.done;
         limited.limits.serves(index, start, done);
-        let (end, at) = (done.limit, done.completion.0);
+        let (end, at) = (done.limit, done.completion);
         if end.fails() {
             self.costs(end, at);
         }
@@ -201,17 +195,17 @@ impl ServiceUnit {
     }
 
     /// What the host does after a command that ended without data at `at`; on SAS nothing.
-    fn costs(&mut self, end: LimitEnd, at: u64) {
+    fn costs(&mut self, end: LimitEnd, at: Time) {
         let Some(limited) = self.limited.as_mut().filter(|l| l.limits.is_sata) else { return };
         if end == LimitEnd::Unavailable {
             limited.shut_from = limited.shut_from.min(at);
             return;
         }
         let read = limited.limits.log_read;
-        let again = self.services_end().max(at).saturating_add(read);
+        let again = self.services_end().max(at) + read;
         let waiting: Vec<usize> = self.queue.by_age().collect();
         for index in waiting {
-            self.queue.readmit(index, again + self.rules.per_request);
+            self.queue.readmit(index, again.after(self.rules.per_request));
             let w = &self.queue.items()[index];
             let (hint, write) = (hint_of(&w.request), w.writes());
             if let Some(limited) = &mut self.limited {
@@ -222,7 +216,7 @@ impl ServiceUnit {
         if let Some(limited) = &mut self.limited {
             limited.sent_again = again;
         }
-        self.not_before(Time(again));
+        self.not_before(again);
         self.closed_until = self.closed_until.max(again);
         if let Some(write_admission) = &mut self.write_admission {
             write_admission.not_before(again);

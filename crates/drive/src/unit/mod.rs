@@ -7,8 +7,7 @@
 //! `fault_recovery`; then the part is deconfigured and another one serves the command. A command whose place
 //! no head reaches any more fails, unless the buffer has its data.
 
-use crate::background::media_scan::Scan;
-use crate::background::Activity;
+use crate::background::media_scan::Scanning;
 use crate::buffer::{Blocks, SectorSize};
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
@@ -24,14 +23,13 @@ use crate::scheduler::{self, Scheduler};
 use crate::service::{self, CommandServer, Shared, Task};
 use crate::spec::DriveSpec;
 use crate::unit_plan::UnitPlan;
-use crate::NEVER;
 use choice::Reach;
 use faults::Faults;
 use headstack_engine::SpecError;
 use headstack_units::{Lba, Time};
 use limited::Limited;
 use roles::Roles;
-use rules::Rules;
+use rules::{Rules, Way};
 use std::ops::Range;
 use std::sync::Arc;
 use write_admission::WriteAdmission;
@@ -46,55 +44,20 @@ mod shown;
 mod simple;
 mod write_admission;
 
-/// Whether the medium is scanned.
-#[derive(Clone, Copy, PartialEq)]
-enum Scanning {
-    No,
-    /// In the rotational waits of commands.
-    InWaits,
-    /// By an assembly of its own.
-    OwnArm,
-}
-
-impl Scanning {
-    /// The last assembly of a unit gets the scan.
-    fn new(spec: &DriveSpec, server: &mut CommandServer) -> Result<Scanning, SpecError> {
-        let scan = Scan::new(spec, &server.mechanics)?;
-        let own_arm = scan.as_ref().map(Scan::own_arm);
-        if let Some(last) = server.arms.assemblies.last_mut() {
-            last.jobs.media_scan = scan.map(Box::new);
-            if own_arm == Some(true) {
-                last.jobs.activity = Activity::Scan;
-            }
-        }
-        server.arms.serving -= usize::from(own_arm == Some(true));
-        Ok(match own_arm {
-            None => Scanning::No,
-            Some(true) => Scanning::OwnArm,
-            Some(false) => Scanning::InWaits,
-        })
-    }
-}
-
-/// One queue, its assemblies, and a clock. Times are in nanoseconds.
+/// One queue, its assemblies, and a clock.
 // It has more fields than other types because what most units do without, from `faults` on, has nothing else in common
 // that would make it a part with a name.
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
 pub(crate) struct ServiceUnit {
-    /// Whether commands take the way of `simple.rs`.
-    simple: bool,
-    /// Whether commands may be served when they arrive; see `simple.rs`.
-    pub in_sequence: bool,
     /// Whether the command that arrived last was a write.
     last_was_write: bool,
-    scanning: Scanning,
     /// The size of a physical sector.
     size: SectorSize,
     /// Earliest start of the next service.
-    free: u64,
+    free: Time,
     /// Until this time the drive recovers, and reads are not served from the buffer.
-    closed_until: u64,
+    closed_until: Time,
     capacity_blocks: u64,
     rules: Rules,
     queue: Queue,
@@ -108,7 +71,7 @@ pub(crate) struct ServiceUnit {
     /// Limits and priorities of commands; `None` if the unit heeds no hints.
     limited: Option<Box<Limited>>,
     /// When the next time of a limit passes; [`Time::NEVER`] if none does.
-    limit_event: u64,
+    limit_event: Time,
     /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
     /// Number of the unit's first assembly in the drive.
@@ -118,12 +81,12 @@ pub(crate) struct ServiceUnit {
 impl ServiceUnit {
     /// From now on all commands are served by the code for all units. Returns the kind of unit that this is.
     pub fn serve_generally(&mut self) -> u8 {
-        self.in_sequence = false;
+        self.rules.ask_at_least(Way::Simple);
         std::mem::replace(&mut self.server.kind, service::GENERAL)
     }
 
     /// When choices at `at` expect that read-ahead has stopped, and when it has if it is stopped.
-    pub fn stops_read_ahead(&mut self, at: u64) -> (u64, u64) {
+    pub fn stops_read_ahead(&mut self, at: Time) -> (Time, Time) {
         self.server.run_background(at);
         (self.server.earliest_moves(at).0, self.server.stop_read_ahead(at))
     }
@@ -154,38 +117,34 @@ impl ServiceUnit {
         let capacity_blocks = server.mapping.capacity(&server.mechanics) * size.blocks();
         let scheduler = scheduler::build(&spec.queue, &models.schedulers)?;
         let needs = scheduler.needs();
-        let scanning = Scanning::new(spec, &mut server)?;
         let planned = faults::planned(spec, plan, options.seed);
-        let plain = limit == 1
-            && scanning == Scanning::No
+        let one_at_a_time = limit == 1
+            && server.arms.scanning == Scanning::No
             && planned.is_empty()
             && !server.arms.restricted
             && spec.parallelism.arm_choice == ArmChoice::Positioning;
-        let mut rules = Rules::new(spec, limit, plain);
+        let limited = Limited::new(&spec.duration_limits);
+        let mut rules = Rules::new(spec, &server, limit, one_at_a_time);
         rules.follow(needs, &server.arms.head_sets);
+        rules.heed_limits(limited.is_some());
         let mut unit = ServiceUnit {
             queue: Queue::new(needs),
             scheduler,
             rules,
-            simple: false,
-            in_sequence: false,
             size,
             capacity_blocks,
-            free: 0,
-            closed_until: 0,
+            free: Time::ZERO,
+            closed_until: Time::ZERO,
             last_was_write: false,
             faults: Faults::new(planned, server.arms.head_sets.len()),
             roles,
             write_admission: server.deferred_writes().then(Box::default),
-            limited: Limited::new(&spec.duration_limits),
-            limit_event: NEVER,
-            scanning,
+            limited,
+            limit_event: Time::NEVER,
             standing: Vec::new(),
             first_assembly: 0,
             server,
         };
-        unit.server.note_kind();
-        unit.note_simple();
         unit.locate_waiting();
         Ok(unit)
     }
@@ -214,23 +173,23 @@ impl ServiceUnit {
         if self.server.arms.follows || self.rules.limit > 1 {
             return self.server.arms.assemblies.len();
         }
-        1 + usize::from(self.scanning == Scanning::OwnArm)
+        1 + usize::from(self.always_scans())
     }
 
     /// Adds the time in each active state up to `until`, over all assemblies.
-    pub fn add_active(&mut self, until: u64, sum: &mut ActiveByWork) {
+    pub fn add_active(&mut self, until: Time, sum: &mut ActiveByWork) {
         self.bring_to(until);
         self.server.add_active(until, sum);
     }
 
     /// The same, over all kinds of work.
-    pub fn add_active_time(&mut self, until: u64, sum: &mut ActiveTime) {
+    pub fn add_active_time(&mut self, until: Time, sum: &mut ActiveTime) {
         self.bring_to(until);
         self.server.add_active_time(until, sum);
     }
 
     /// From `now` on, phases are kept for [`ServiceUnit::tell`]. Returns until when each assembly is at work.
-    pub fn listen(&mut self, now: u64) -> Vec<u64> {
+    pub fn listen(&mut self, now: Time) -> Vec<Time> {
         self.bring_to(now);
         let ends = self.server.arms.assemblies.iter_mut().map(|a| {
             a.mechanism.timeline.listen();
@@ -240,7 +199,7 @@ impl ServiceUnit {
     }
 
     /// For each assembly, the start of work that [`ServiceUnit::tell`] will tell later.
-    pub fn begun(&self) -> impl Iterator<Item = u64> + '_ {
+    pub fn begun(&self) -> impl Iterator<Item = Time> + '_ {
         self.server.arms.assemblies.iter().map(|a| a.jobs.begun())
     }
 
@@ -292,18 +251,18 @@ impl ServiceUnit {
         if self.is_outside(request) {
             return Some(Completion::refused(request, now));
         }
-        let open = self.rules.check_arrivals && now.0 >= self.closed_until;
+        let open = self.rules.check_arrivals && now >= self.closed_until;
         if open && request.command == Command::Read {
-            if self.limited.as_ref().is_some_and(|l| l.is_shut(now.0)) {
+            if self.limited.as_ref().is_some_and(|l| l.is_shut(now)) {
                 return None;
             }
-            self.bring_to(now.0);
+            self.bring_to(now);
             let sectors = self.sectors(request);
             let after_write = self.last_was_write;
             let blocks = blocks_of(request);
-            self.server.done = self.server.read_at_arrival(now.0, after_write, sectors, blocks)?;
+            self.server.done = self.server.read_at_arrival(now, after_write, sectors, blocks)?;
             self.last_was_write = false;
-            self.sign(request.id, now.0, now.0);
+            self.sign(request.id, now, now);
             if self.limited.is_some() {
                 self.meets_limit(request.hint, false);
             }
@@ -347,7 +306,11 @@ impl ServiceUnit {
     /// The arrival of a command after the one that arrived last.
     #[inline(always)]
     fn arrival(&self, arrival: Time, admitted: Time) -> Arrival {
-        Arrival { at: arrival.0, decoding_since: admitted.0 + self.rules.per_request, after_write: self.last_was_write }
+        Arrival {
+            at: arrival,
+            decoding_since: admitted.after(self.rules.per_request),
+            after_write: self.last_was_write,
+        }
     }
 
     #[inline(never)]
@@ -377,18 +340,21 @@ impl ServiceUnit {
 
     /// No service starts before `now`, to which all units have been brought.
     pub fn not_before(&mut self, now: Time) {
-        self.free = self.free.max(now.0);
+        self.free = self.free.max(now);
     }
 
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        Time(if self.simple { self.next_command() } else { self.next_unlimited().min(self.limit_event) })
+        if self.rules.way() > Way::Simple {
+            return self.next_unlimited().min(self.limit_event);
+        }
+        self.next_command()
     }
 
     /// The same, without the times of limits.
     #[inline(never)]
-    fn next_unlimited(&self) -> u64 {
+    fn next_unlimited(&self) -> Time {
         let command = self.next_command();
         match &self.write_admission {
             None => command,
@@ -398,9 +364,9 @@ impl ServiceUnit {
 
     /// Earliest start of the next service.
     #[inline]
-    fn next_command(&self) -> u64 {
+    fn next_command(&self) -> Time {
         if self.queue.is_empty() {
-            return NEVER;
+            return Time::NEVER;
         }
         self.next_start(self.queue.oldest())
     }
@@ -410,7 +376,7 @@ impl ServiceUnit {
     /// and then chooses among all commands that have arrived. A single write, or one that continues the pass,
     /// is taken at once, because its data can enter the buffer.
     #[inline]
-    fn next_start(&self, oldest: usize) -> u64 {
+    fn next_start(&self, oldest: usize) -> Time {
         let first = &self.queue.items()[oldest];
         let ready = first.arrival.decoding_since.max(self.free);
         let start = ready.max(self.server.times.now);
@@ -434,7 +400,7 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        let step = match (self.simple, &self.limited) {
+        let step = match (self.rules.way() <= Way::Simple, &self.limited) {
             (true, _) => self.step_simple(until),
             (false, None) => self.step_unlimited(until),
             (false, Some(_)) => self.step_limited(until),
@@ -460,13 +426,13 @@ impl ServiceUnit {
         }
         let oldest = self.queue.oldest();
         let start = self.next_start(oldest);
-        if start >= until.0 {
+        if start >= until {
             return Step::Nothing;
         }
         if self.server.cleans_bands() && self.waits_for_step(start, oldest) {
             return Step::Again;
         }
-        if !self.rules.plain {
+        if self.rules.way() == Way::General {
             return self.step_general(start, oldest);
         }
         let index = self.serve_next(start, oldest);
@@ -479,14 +445,14 @@ impl ServiceUnit {
     /// Whether a step of cleaning that begins before `start` holds back the next service. It may not have begun yet,
     /// because the background was not brought up to that time.
     #[inline(never)]
-    fn waits_for_step(&mut self, start: u64, oldest: usize) -> bool {
+    fn waits_for_step(&mut self, start: Time, oldest: usize) -> bool {
         self.bring_to(start);
         self.next_start(oldest) > start
     }
 
     /// Serves the waiting command number `index` at `start`. The result is in the server's `done`.
     #[inline(always)]
-    fn serve(&mut self, start: u64, index: usize) {
+    fn serve(&mut self, start: Time, index: usize) {
         let reversal_cylinder = if self.rules.in_order { None } else { self.scheduler.reversal_cylinder() };
         let waiting = &self.queue.items()[index];
         let usual = self.server.is_usual(&waiting.place, waiting.count)
@@ -504,7 +470,7 @@ impl ServiceUnit {
     /// As [`ServiceUnit::serve`], with the code for a unit of kind `K`.
     // Not inlined, so that it is compiled together with the service.
     #[inline(never)]
-    fn serve_as<const K: u8>(&mut self, start: u64, index: usize, reversal_cylinder: Option<u32>) {
+    fn serve_as<const K: u8>(&mut self, start: Time, index: usize, reversal_cylinder: Option<u32>) {
         let waiting = &self.queue.items()[index];
         let found;
         let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
@@ -545,7 +511,7 @@ impl ServiceUnit {
 
     /// A step of a unit whose assemblies may be busy, limited or failed.
     #[inline(never)]
-    fn step_general(&mut self, start: u64, oldest: usize) -> Step {
+    fn step_general(&mut self, start: Time, oldest: usize) -> Step {
         self.bring_to(start);
         if self.faults.degraded {
             // Commands that no assembly can serve any more fail at once, without waiting for their turn.
@@ -576,20 +542,20 @@ impl ServiceUnit {
         let assembly = self.server.arms.head_sets[head_set].assembly;
         if !hit && self.faults.meets(head_set, needed) {
             // The command meets the fault: the drive tries to recover, then deconfigures the part.
-            self.free = start + self.rules.recovery;
+            self.free = start.after(self.rules.recovery);
             self.server.arms.assemblies[assembly as usize].serves_until = self.free;
             self.server.happens(start);
-            self.deconfigure(assembly, start + self.rules.recovery);
+            self.deconfigure(assembly, start.after(self.rules.recovery));
             return Step::Again;
         }
         self.server.take_over(head_set, start);
         let before = *self.server.arm();
-        if self.scanning == Scanning::OwnArm {
+        if self.always_scans() {
             // Blocks that pass before the command is taken are not affected by its transfer.
             self.server.scan_on(start);
         }
         self.serve(start, choice.index);
-        if self.scanning != Scanning::No {
+        if self.scans() {
             self.scan_beside(&item, &before);
         }
         // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
@@ -598,7 +564,7 @@ impl ServiceUnit {
         }
         // A read from the buffer may be assigned to an assembly that is still busy.
         let busy_until = &mut self.server.arms.assemblies[assembly as usize].serves_until;
-        *busy_until = self.server.done.completion.0.max(*busy_until);
+        *busy_until = self.server.done.completion.max(*busy_until);
         self.free = self.next_free();
         if self.limited.is_some() {
             self.serves_limited(choice.index, start);
@@ -607,8 +573,8 @@ impl ServiceUnit {
     }
 
     /// A flush is a barrier: commands in service complete first.
-    fn flush(&mut self, index: usize, start: u64) -> Step {
-        let all = self.services().max().unwrap_or(0);
+    fn flush(&mut self, index: usize, start: Time) -> Step {
+        let all = self.services().max().unwrap_or_default();
         if all > start {
             self.free = all;
             return Step::Again;
@@ -617,7 +583,7 @@ impl ServiceUnit {
         self.server.flush(start);
         self.sign(item.request.id, item.arrival.at, start);
         self.queue.remove(index);
-        self.free = self.server.done.completion.0;
+        self.free = self.server.done.completion;
         self.serve_all_until(self.free);
         Step::Done
     }
@@ -628,10 +594,10 @@ impl ServiceUnit {
         let outcome = self.server.done;
         let c = &outcome.components;
         let write = item.request.command.writes();
-        let begin = outcome.arrival.0 + c.queue + c.overhead;
-        if self.scanning == Scanning::OwnArm {
-            let end = begin + c.seek + c.rotation + c.transfer;
-            self.server.scan_beside(end, (end - c.transfer, end));
+        let begin = outcome.arrival.after(c.queue + c.overhead);
+        if self.always_scans() {
+            let end = begin.after(c.seek + c.rotation + c.transfer);
+            self.server.scan_beside(end, (end.before(c.transfer), end));
         } else if outcome.mechanical {
             let seek = self.server.mechanics.move_ns(before, item.place.cylinder, item.place.head, write);
             // Only a wait after a single movement is used; passes with track switches are left alone.
@@ -642,38 +608,38 @@ impl ServiceUnit {
     }
 
     /// When each assembly has completed its command in service.
-    fn services(&self) -> impl Iterator<Item = u64> + '_ {
+    fn services(&self) -> impl Iterator<Item = Time> + '_ {
         self.server.arms.assemblies.iter().map(|a| a.serves_until)
     }
 
-    fn serves_until(&self, assembly: u32) -> u64 {
+    fn serves_until(&self, assembly: u32) -> Time {
         self.server.arms.assemblies[assembly as usize].serves_until
     }
 
     /// Every assembly takes part in a service that ends at `end`.
-    fn serve_all_until(&mut self, end: u64) {
+    fn serve_all_until(&mut self, end: Time) {
         let assemblies = self.server.arms.assemblies.iter_mut();
         assemblies.for_each(|a| a.serves_until = end);
     }
 
     /// When fewer than `limit` commands are in service: the `limit`-th latest end.
-    fn next_free(&self) -> u64 {
+    fn next_free(&self) -> Time {
         if self.rules.limit == self.server.arms.assemblies.len() {
-            return self.services().min().unwrap_or(0);
+            return self.services().min().unwrap_or_default();
         }
-        let mut ends: Vec<u64> = self.services().collect();
+        let mut ends: Vec<Time> = self.services().collect();
         ends.sort_unstable_by(|a, b| b.cmp(a));
         ends[self.rules.limit - 1]
     }
 
     /// Brings faults and the background up to `now`.
-    pub fn bring_to(&mut self, now: u64) {
+    pub fn bring_to(&mut self, now: Time) {
         self.meet_faults(now);
         self.server.run_background(now);
     }
 
     /// Lets the faults up to `now` occur, each after the background work before it.
-    fn meet_faults(&mut self, now: u64) {
+    fn meet_faults(&mut self, now: Time) {
         while let Some(fault) = self.faults.next(now) {
             self.server.happens(fault.at);
             if self.faults.happen(fault, &self.server.arms.head_sets) {
@@ -684,7 +650,7 @@ impl ServiceUnit {
 
     /// Deconfigures everything that has failed on an assembly. Buffered writes whose place no head reaches
     /// any more are lost.
-    fn deconfigure(&mut self, assembly: u32, at: u64) {
+    fn deconfigure(&mut self, assembly: u32, at: Time) {
         let server = &mut self.server;
         self.faults.deconfigure(assembly, at, &mut server.arms.head_sets);
         server.arms.restricted = true;
@@ -700,17 +666,17 @@ impl ServiceUnit {
 
     /// Completes the result of a service: number, arrival, arm, and the wait before `start`.
     #[inline]
-    fn sign(&mut self, id: u64, arrival: u64, start: u64) {
+    fn sign(&mut self, id: u64, arrival: Time, start: Time) {
         let done = &mut self.server.done;
         done.id = id;
-        done.arrival = Time(arrival);
-        done.components.queue += start - arrival;
+        done.arrival = arrival;
+        done.components.queue += start.ns_from(arrival);
         done.arm = (self.first_assembly + self.server.arms.active as u32) as u8;
     }
 }
 
 /// Whether a command is a read that the buffer alone would serve at `now`.
-fn is_held(server: &CommandServer, item: &Waiting, now: u64) -> bool {
+fn is_held(server: &CommandServer, item: &Waiting, now: Time) -> bool {
     item.request.command == Command::Read
         && server.would_hit(now, item.sector, item.sector + item.count as u64, blocks_of(&item.request))
 }

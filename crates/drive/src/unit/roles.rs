@@ -15,6 +15,7 @@ use crate::models::Models;
 use crate::roles::{self, Mode, ModeUse, RolePolicy, RoleUse};
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
+use headstack_units::Time;
 
 /// The policy of a unit whose roles can change, its state, and what it has done.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Roles {
     modes: Vec<Mode>,
     current: usize,
     /// When the present mode was entered.
-    since: u64,
+    since: Time,
     /// Nanoseconds in each mode before `since`.
     time: Vec<u64>,
     switches: u64,
@@ -56,7 +57,7 @@ impl Roles {
         }
         let roles = Roles {
             current: 0,
-            since: 0,
+            since: Time::ZERO,
             time: vec![0; modes.len()],
             switches: 0,
             forced: 0,
@@ -84,13 +85,13 @@ impl Roles {
 
     /// A command was taken that an arm has to serve.
     #[inline]
-    pub fn note(&mut self, now: u64, write: bool) {
+    pub fn note(&mut self, now: Time, write: bool) {
         self.policy.note(now, write);
         self.fresh = true;
     }
 
     /// The mode to enter at `now`; `None` if the present one stays.
-    fn decide(&mut self, now: u64) -> Option<usize> {
+    fn decide(&mut self, now: Time) -> Option<usize> {
         if !std::mem::take(&mut self.fresh) {
             return None;
         }
@@ -100,20 +101,20 @@ impl Roles {
     }
 
     /// Counts a change at `now`.
-    fn enter(&mut self, now: u64, mode: usize) {
-        self.time[self.current] += now.saturating_sub(self.since);
+    fn enter(&mut self, now: Time, mode: usize) {
+        self.time[self.current] += now.ns_since(self.since);
         self.since = now;
         self.current = mode;
         self.switches += 1;
     }
 
     /// Adds what was done up to `until` to `sum`, as one of `units` units.
-    fn add_use(&self, until: u64, units: usize, sum: &mut RoleUse) {
+    fn add_use(&self, until: Time, units: usize, sum: &mut RoleUse) {
         sum.n_switches += self.switches;
         sum.n_forced += self.forced;
         sum.switching_s += self.switching as f64 * 1e-9;
         for (i, mode) in self.modes.iter().enumerate() {
-            let present = if i == self.current { until.saturating_sub(self.since) } else { 0 };
+            let present = if i == self.current { until.ns_since(self.since) } else { 0 };
             let time_s = (self.time[i] + present) as f64 * 1e-9 / units as f64;
             match sum.modes.iter_mut().find(|m| m.name == mode.name) {
                 Some(known) => known.time_s += time_s,
@@ -125,7 +126,7 @@ impl Roles {
 
 impl ServiceUnit {
     /// Adds what was done with the roles up to `until`, as one of `units` units, if roles can change.
-    pub fn add_role_use(&self, until: u64, units: usize, sum: &mut Option<RoleUse>) {
+    pub fn add_role_use(&self, until: Time, units: usize, sum: &mut Option<RoleUse>) {
         if let Some(roles) = &self.roles {
             roles.add_use(until, units, sum.get_or_insert_default());
         }
@@ -133,7 +134,7 @@ impl ServiceUnit {
 
     /// Changes the roles at `start`, up to which the unit was advanced, if the policy wants it. True if they changed.
     #[inline(never)]
-    pub(super) fn change_roles(&mut self, start: u64) -> bool {
+    pub(super) fn change_roles(&mut self, start: Time) -> bool {
         let Some(mode) = self.roles.as_mut().and_then(|r| r.decide(start)) else { return false };
         self.server.happens(start);
         self.enter_mode(start, mode);
@@ -141,7 +142,7 @@ impl ServiceUnit {
     }
 
     #[inline(never)]
-    fn enter_mode(&mut self, at: u64, mode: usize) {
+    fn enter_mode(&mut self, at: Time, mode: usize) {
         let Some(mut roles) = self.roles.take() else { return };
         roles.enter(at, mode);
         // At rest they change without work: a rest goes on.
@@ -164,7 +165,7 @@ impl ServiceUnit {
             let assembly = &mut self.server.arms.assemblies[a];
             let timeline = &mut assembly.mechanism.timeline;
             let free = stopped.max(assembly.serves_until).max(timeline.free());
-            assembly.serves_until = at.max(free) + roles.switch_time;
+            assembly.serves_until = at.max(free).after(roles.switch_time);
             timeline.hold_until(assembly.serves_until);
             roles.switching += roles.switch_time;
         }
@@ -176,7 +177,7 @@ impl ServiceUnit {
 
     /// Whether the unit, whose background was brought up to `at`, has nothing to do then. Commands that it knows may have
     /// arrived later.
-    fn rests_at(&self, at: u64) -> bool {
+    fn rests_at(&self, at: Time) -> bool {
         let under_way = self.server.arms.assemblies.iter().any(|a| a.jobs.any_under_way());
         let later = self.queue.is_empty() || self.queue.items()[self.queue.oldest()].arrival.at > at;
         let admitted = self.write_admission.as_ref().is_some_and(|w| w.has_arrived(at));
@@ -184,7 +185,7 @@ impl ServiceUnit {
     }
 
     /// Excludes modes that leave places without an arm, after a part was taken out of use at `at`.
-    pub(super) fn roles_after_fault(&mut self, at: u64) {
+    pub(super) fn roles_after_fault(&mut self, at: Time) {
         let Some(roles) = &mut self.roles else { return };
         let (head_sets, sets) = (&self.server.arms.head_sets, self.server.arms.sets);
         let first = roles.first_arm;

@@ -1,6 +1,7 @@
 //! Changes of a unit while it runs.
 
-use super::{faults, Scanning, ServiceUnit};
+use super::{faults, ServiceUnit, Way};
+use crate::background::media_scan::Scanning;
 use crate::command::DriveRequest;
 use crate::mechanics::Mechanics;
 use crate::queue::Queue;
@@ -14,7 +15,7 @@ use headstack_units::{Rpm, Time};
 
 impl ServiceUnit {
     /// Since when the unit has been idle; `None` if it is not idle at `now`.
-    pub fn idle_since(&mut self, now: u64) -> Option<u64> {
+    pub fn idle_since(&mut self, now: Time) -> Option<Time> {
         if !self.queue.is_empty() || self.limited.as_ref().is_some_and(|l| l.held() > 0) {
             return None;
         }
@@ -27,38 +28,41 @@ impl ServiceUnit {
     }
 
     /// When all decided work has ended.
-    pub fn busy_end(&self) -> u64 {
+    pub fn busy_end(&self) -> Time {
         let assemblies = self.server.arms.assemblies.iter();
         let ends = assemblies.map(|a| a.serves_until.max(a.mechanism.timeline.free()));
-        ends.fold(self.free, u64::max)
+        ends.fold(self.free, Time::max)
     }
 
     /// Whether a scan with an arm of its own reads all the time.
     pub fn always_scans(&self) -> bool {
-        self.scanning == Scanning::OwnArm
+        self.server.arms.scanning == Scanning::OwnArm
     }
 
     /// Whether the medium is scanned.
     pub fn scans(&self) -> bool {
-        self.scanning != Scanning::No
+        self.server.arms.scanning != Scanning::No
     }
 
     /// The drive recovers until `ready`: no service starts, the buffer serves no reads, and no data are
     /// written to the medium.
     pub fn recovers_until(&mut self, ready: Time) {
         self.not_before(ready);
-        self.closed_until = self.closed_until.max(ready.0);
+        self.closed_until = self.closed_until.max(ready);
         if let Some(write_admission) = &mut self.write_admission {
-            write_admission.not_before(ready.0);
+            write_admission.not_before(ready);
         }
         for assembly in &mut self.server.arms.assemblies {
-            assembly.mechanism.timeline.hold_until(ready.0);
+            assembly.mechanism.timeline.hold_until(ready);
         }
     }
 
     /// Completion times of the commands in service at `now`.
-    pub fn service_ends(&self, now: u64) -> Vec<u64> {
-        let ends = if self.rules.plain { vec![self.free] } else { self.services().collect() };
+    pub fn service_ends(&self, now: Time) -> Vec<Time> {
+        let ends = match self.rules.way() {
+            Way::General => self.services().collect(),
+            _ => vec![self.free],
+        };
         ends.into_iter().filter(|end| *end > now).collect()
     }
 
@@ -74,10 +78,9 @@ impl ServiceUnit {
     ) -> Result<(), SpecError> {
         self.scheduler = scheduler::build(spec, schedulers)?;
         // The new one may take at once what the old one held back, but not before the change.
-        self.bring_to(now.0);
+        self.bring_to(now);
         let needs = self.scheduler.needs();
         self.rules.follow(needs, &self.server.arms.head_sets);
-        self.note_simple();
         let mut queue = Queue::new(needs);
         let order: Vec<usize> = self.queue.by_age().collect();
         for &i in &order {
@@ -113,7 +116,7 @@ impl ServiceUnit {
     pub fn set_arms_in_motion(&mut self, now: Time, limit: u32) {
         if limit as usize != self.rules.limit {
             self.rules.limit = limit as usize;
-            self.free = self.next_free().max(now.0).max(self.closed_until);
+            self.free = self.next_free().max(now).max(self.closed_until);
         }
     }
 
@@ -154,21 +157,15 @@ impl ServiceUnit {
 
     /// Makes a part of the drive fail at `now`, if it belongs to this unit.
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
-        self.server.happens(now.0);
+        self.server.happens(now);
         for fault in faults::planned(spec, plan, 0) {
-            self.be_general();
-            if self.faults.happen(fault, &self.server.arms.head_sets) {
-                self.deconfigure(fault.assembly, now.0);
+            if self.rules.way() < Way::General {
+                self.rules.ask_at_least(Way::General);
+                self.serve_all_until(self.free);
             }
-        }
-    }
-
-    /// From now on the unit is treated as one with several arms, limits or faults.
-    fn be_general(&mut self) {
-        if self.rules.plain {
-            self.rules.plain = false;
-            self.note_simple();
-            self.serve_all_until(self.free);
+            if self.faults.happen(fault, &self.server.arms.head_sets) {
+                self.deconfigure(fault.assembly, now);
+            }
         }
     }
 
@@ -182,8 +179,8 @@ impl ServiceUnit {
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
     pub fn take_waiting(&mut self, now: Time, id: u64) -> Option<(DriveRequest, Time)> {
-        self.meet_faults(now.0);
-        self.server.happens(now.0);
+        self.meet_faults(now);
+        self.server.happens(now);
         if let Some(found) = self.write_admission.as_mut().and_then(|e| e.take_waiting(id)) {
             return Some(found);
         }
@@ -192,7 +189,7 @@ impl ServiceUnit {
         }
         let items = self.queue.items();
         let index = self.queue.by_age().find(|i| items[*i].request.id == id)?;
-        let found = (items[index].request, Time(items[index].arrival.at));
+        let found = (items[index].request, items[index].arrival.at);
         if let Some(limited) = &mut self.limited {
             limited.limits.leaves(index);
         }
@@ -204,11 +201,11 @@ impl ServiceUnit {
 
     /// Changes the spindle's speed linearly to `speed` during `change`. The unit must be idle. `mechanics`
     /// are those of the new speed.
-    pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (u64, u64)) {
+    pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (Time, Time)) {
         let old = &self.server.mechanics.rotation;
         let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);
-        let on_the_way = old.changed_to(mean, Time(change.0));
-        let rotation = on_the_way.changed_to(speed, Time(change.1));
+        let on_the_way = old.changed_to(mean, change.0);
+        let rotation = on_the_way.changed_to(speed, change.1);
         self.server.mechanics = mechanics.with_rotation(rotation);
     }
 }

@@ -1,40 +1,33 @@
 //! The way of a command through a simple unit, which is nearly every unit.
 //!
 //! # Model
-//! A unit is simple if one assembly works at a time, all parts reach all places and none fails, no command has a limit
-//! or a priority, writes do not wait in the buffer, and no step of cleaning holds back a service. What a unit that is
-//! not simple asks for each command is not asked here.
-//!
-//! A simple unit with one arm that always takes the oldest command serves *in sequence*: nothing that comes later has an
-//! effect on a command, except a change of the drive. So if a command can begin before the next change, it is served when
-//! it arrives, and need not wait in the queue.
+//! What other units ask for each command (`Way`) is not asked here. Where commands are served in sequence, nothing that
+//! comes later has an effect on a command, except a change of the drive. So if a command can begin before the next change,
+//! it is served when it arrives, and need not wait in the queue.
 
-use super::{blocks_of, ServiceUnit, Step};
+use super::{blocks_of, ServiceUnit, Step, Way};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::layout::Place;
 use crate::service::{self, Task};
 use headstack_units::Time;
 
 impl ServiceUnit {
-    /// Notes whether the unit is simple; to be called whenever that may change.
-    pub(super) fn note_simple(&mut self) {
-        self.simple =
-            self.rules.plain && self.limited.is_none() && self.write_admission.is_none() && !self.server.cleans_bands();
-        self.in_sequence =
-            self.simple && self.rules.in_order && !self.rules.check_arrivals && self.server.kind != service::GENERAL;
+    /// Whether commands may be served when they arrive.
+    pub fn serves_in_sequence(&self) -> bool {
+        self.rules.way() == Way::InSequence
     }
 
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
     /// begins before `before`. Otherwise nothing happens, and the command is to be submitted as any other.
     #[inline(always)]
     pub fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
-        let waits = !self.in_sequence || !self.queue.is_empty();
+        let waits = !self.serves_in_sequence() || !self.queue.is_empty();
         if waits || request.command == Command::Flush || self.is_outside(request) {
             return None;
         }
-        let decoding_since = now.0 + self.rules.per_request;
+        let decoding_since = now.after(self.rules.per_request);
         let start = decoding_since.max(self.free).max(self.server.times.now);
-        if start >= before.0 {
+        if start >= before {
             return None;
         }
         let served = match self.server.kind {
@@ -48,7 +41,7 @@ impl ServiceUnit {
     /// Serves a command that arrives at `now` from `start` on. The result is in the server's `done`. False, and nothing
     /// done, if it is not [usual](service::CommandServer::is_usual).
     #[inline(never)]
-    fn serve_new<const K: u8>(&mut self, now: Time, start: u64, request: &DriveRequest) -> bool {
+    fn serve_new<const K: u8>(&mut self, now: Time, start: Time, request: &DriveRequest) -> bool {
         let (sector, count) = self.sectors(request);
         let mut place = Place::default();
         let mechanics = &self.server.mechanics;
@@ -59,7 +52,7 @@ impl ServiceUnit {
         }
         let task = Task {
             start,
-            decoding_since: now.0 + self.rules.per_request,
+            decoding_since: now.after(self.rules.per_request),
             after_write: self.last_was_write,
             sector,
             count,
@@ -70,15 +63,15 @@ impl ServiceUnit {
         };
         self.last_was_write = request.command.writes();
         self.server.execute::<K>(&task, request.command);
-        self.sign(request.id, now.0, start);
-        self.free = self.server.done.completion.0;
+        self.sign(request.id, now, start);
+        self.free = self.server.done.completion;
         true
     }
 
     /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
     pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
-        if !self.simple || request.command == Command::Flush {
+        if self.rules.way() > Way::Simple || request.command == Command::Flush {
             return self.enqueue(now, now, request);
         }
         let sectors = self.sectors(&request);
@@ -99,7 +92,7 @@ impl ServiceUnit {
         }
         let oldest = self.queue.oldest();
         let start = self.next_start(oldest);
-        if start >= until.0 {
+        if start >= until {
             return Step::Nothing;
         }
         self.serve_next(start, oldest);
@@ -108,7 +101,7 @@ impl ServiceUnit {
 
     /// Serves the command whose turn it is at `start` in a unit with one assembly at work. Returns its number.
     #[inline(always)]
-    pub(super) fn serve_next(&mut self, start: u64, oldest: usize) -> usize {
+    pub(super) fn serve_next(&mut self, start: Time, oldest: usize) -> usize {
         let mut index = oldest;
         if !self.rules.in_order {
             let choice = self.choose(start, oldest, u64::MAX);
@@ -119,7 +112,7 @@ impl ServiceUnit {
             index = choice.index;
         }
         self.serve(start, index);
-        self.free = self.server.done.completion.0;
+        self.free = self.server.done.completion;
         index
     }
 }

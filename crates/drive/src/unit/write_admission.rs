@@ -15,7 +15,6 @@ use super::{blocks_of, ServiceUnit, Step};
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
 use crate::queue::{Arrival, Waiting};
-use crate::NEVER;
 use headstack_units::Time;
 use std::collections::VecDeque;
 
@@ -38,9 +37,9 @@ struct Write {
 pub(super) struct WriteAdmission {
     writes: VecDeque<Write>,
     /// When the link has transferred the latest piece.
-    link_free: u64,
+    link_free: Time,
     /// The first write does not look for room before this time.
-    looks_at: u64,
+    looks_at: Time,
     /// Whether a write had to wait for room since the queue was last empty.
     crowded: bool,
     /// Whether the last turn was a pass's, so that the next is a command's.
@@ -64,12 +63,12 @@ impl WriteAdmission {
     }
 
     /// Whether a write had arrived by `now`.
-    pub fn has_arrived(&self, now: u64) -> bool {
+    pub fn has_arrived(&self, now: Time) -> bool {
         self.writes.front().is_some_and(|w| w.arrival.at <= now)
     }
 
     /// No write enters the buffer before `ready`.
-    pub fn not_before(&mut self, ready: u64) {
+    pub fn not_before(&mut self, ready: Time) {
         self.looks_at = self.looks_at.max(ready);
     }
 
@@ -84,7 +83,7 @@ impl WriteAdmission {
         let waits = |w: &Write| w.request.id == id && w.rest == blocks_of(&w.request);
         let index = self.writes.iter().position(waits)?;
         let write = self.writes.remove(index)?;
-        Some((write.request, Time(write.arrival.at)))
+        Some((write.request, write.arrival.at))
     }
 
     /// Whether they need more than `room` blocks.
@@ -98,9 +97,9 @@ impl WriteAdmission {
     }
 
     /// Earliest time at which the next piece may enter the buffer.
-    pub fn next(&self) -> u64 {
+    pub fn next(&self) -> Time {
         let first = self.writes.front();
-        first.map_or(NEVER, |w| w.arrival.decoding_since.max(self.link_free).max(self.looks_at))
+        first.map_or(Time::NEVER, |w| w.arrival.decoding_since.max(self.link_free).max(self.looks_at))
     }
 }
 
@@ -109,8 +108,8 @@ impl ServiceUnit {
     #[inline(never)]
     pub(super) fn step_with_buffer(&mut self, until: Time) -> Step {
         let command = self.next_command();
-        let entry = self.write_admission.as_ref().map_or(NEVER, |e| e.next());
-        if command.min(entry) >= until.0 {
+        let entry = self.write_admission.as_ref().map_or(Time::NEVER, |e| e.next());
+        if command.min(entry) >= until {
             return Step::Nothing;
         }
         if entry < command || (entry == command && !self.flush_is_next()) {
@@ -138,7 +137,7 @@ impl ServiceUnit {
                 return Step::Again;
             }
         }
-        self.take_command(Time(command + 1))
+        self.take_command(command.after(1))
     }
 
     /// Whether the next command is a flush for which no write has to enter the buffer first.
@@ -148,7 +147,7 @@ impl ServiceUnit {
     }
 
     /// Whether a command can be served at `now`: it waits, and it is not a flush that has to wait for writes before it.
-    fn command_is_ready(&self, now: u64) -> bool {
+    fn command_is_ready(&self, now: Time) -> bool {
         self.next_command() <= now && !self.flush_waits(&self.queue.items()[self.queue.oldest()])
     }
 
@@ -165,7 +164,7 @@ impl ServiceUnit {
     }
 
     /// A pass uses the mechanism until `end`.
-    fn wait_for_pass(&mut self, end: u64) {
+    fn wait_for_pass(&mut self, end: Time) {
         if self.rules.limit == 1 {
             self.free = self.free.max(end);
         }
@@ -188,18 +187,18 @@ impl ServiceUnit {
     /// Tells the server since when a command has been waiting for the mechanism.
     pub(super) fn note_waiting(&mut self) {
         self.server.times.wanted_since = match self.queue.is_empty() {
-            true => NEVER,
+            true => Time::NEVER,
             false => self.queue.items()[self.queue.oldest()].arrival.decoding_since,
         };
     }
 
     /// The next piece of the first write enters the buffer at `now`, if there is room.
-    fn enter(&mut self, now: u64) -> Step {
+    fn enter(&mut self, now: Time) -> Step {
         self.bring_to(now);
         let Some(write) = self.write_admission.as_ref().and_then(|e| e.writes.front()) else { return Step::Nothing };
         if self.faults.degraded && !self.server.reached(write.rest) {
             let (request, arrival) = (write.request, write.arrival.at);
-            self.server.done = Completion::refused(&request, Time(now));
+            self.server.done = Completion::refused(&request, now);
             self.sign(request.id, arrival, now);
             if let Some(write_admission) = &mut self.write_admission {
                 write_admission.writes.pop_front();
@@ -217,18 +216,18 @@ impl ServiceUnit {
         let Some(write_admission) = &mut self.write_admission else { return Step::Nothing };
         write_admission.link_free = there;
         let Some(write) = write_admission.writes.front_mut() else { return Step::Nothing };
-        write.bus += there - bus;
-        write.overhead += bus - now;
+        write.bus += there.ns_from(bus);
+        write.overhead += bus.ns_from(now);
         write.rest.start = piece.past;
         if write.rest.start < write.rest.past {
             return Step::Again;
         }
-        let completion = there + tail;
+        let completion = there.after(tail);
         let (bus, overhead) = (write.bus, write.overhead + tail);
         self.server.done = Completion {
-            completion: Time(completion),
+            completion,
             components: Components {
-                queue: completion - write.arrival.at - bus - overhead,
+                queue: completion.ns_from(write.arrival.at) - bus - overhead,
                 overhead,
                 bus,
                 ..Components::default()
@@ -249,7 +248,7 @@ impl ServiceUnit {
     }
 
     /// If a pass has made some room but not enough, starts the next pass at once.
-    fn keep_making_room(&mut self, now: u64) {
+    fn keep_making_room(&mut self, now: Time) {
         let room = self.server.buffer.unwritten.room();
         let crowded = self.write_admission.as_ref().is_some_and(|e| e.crowded && e.exceed(room));
         if !crowded || self.server.passes_end().is_some() || self.free > now {
@@ -264,14 +263,14 @@ impl ServiceUnit {
 
     /// There is no room for the first write at `now`: it waits for the pass in progress or for the mechanism,
     /// or a pass starts. If it is a command's turn, a command is served.
-    fn make_room(&mut self, now: u64) -> Step {
+    fn make_room(&mut self, now: Time) -> Step {
         let coming = self.server.buffer.unwritten.incoming_until();
         let pass = self.server.passes_end();
         let busy = Some(self.free).filter(|t| *t > now && self.rules.limit == 1);
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.command_is_ready(now) && !self.pass_has_its_turn() {
-                return self.take_command(Time(now + 1));
+                return self.take_command(now.after(1));
             }
             later = self.server.force_destage(now);
             match later {
@@ -289,7 +288,7 @@ impl ServiceUnit {
                 self.server.buffer.counted.n_full_buffer_writes += u64::from(!again);
             }
             write_admission.crowded = true;
-            write_admission.looks_at = later.unwrap_or(now + 1);
+            write_admission.looks_at = later.unwrap_or(now.after(1));
         }
         Step::Again
     }

@@ -173,10 +173,10 @@ impl RolePolicy for Countdown {
         let mode = |name, roles| Mode { name, roles };
         vec![mode("first", vec![both.clone(), vec![Role::Write]]), mode("second", vec![vec![Role::Write], both])]
     }
-    fn note(&mut self, _now: u64, _write: bool) {
+    fn note(&mut self, _now: Time, _write: bool) {
         self.left = self.left.saturating_sub(1);
     }
-    fn wanted(&mut self, _now: u64, _current: usize) -> usize {
+    fn wanted(&mut self, _now: Time, _current: usize) -> usize {
         usize::from(self.left == 0)
     }
     fn switch_time(&self) -> Span {

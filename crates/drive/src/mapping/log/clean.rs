@@ -19,6 +19,7 @@ use crate::layout::Place;
 use crate::mapping::cleaning::{Cleaner, Cleaning, Segment, Target};
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{AccessRequest, Places};
+use headstack_units::Time;
 
 /// The cleaning of a log and its state.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub struct Clean {
 #[derive(Debug)]
 struct Victim {
     cylinder: u32,
-    changed: u64,
+    changed: Time,
     /// Its slots that are still to be read, surface by surface from the last one on.
     slots: Vec<SlotAt>,
     /// Blocks that have been read.
@@ -60,7 +61,7 @@ struct Held {
     /// The slot from which it was read.
     slot: u64,
     /// When its data are in the buffer.
-    ready: u64,
+    ready: Time,
 }
 
 /// What cleaning does next.
@@ -73,7 +74,7 @@ pub enum Move {
         block: u64,
         cylinder: u32,
         /// When its data are in the buffer.
-        ready: u64,
+        ready: Time,
     },
 }
 
@@ -115,7 +116,7 @@ impl Clean {
     }
 
     /// Chooses the next cylinder to empty.
-    fn choose(&self, now: u64) -> Option<(u32, Counts)> {
+    fn choose(&self, now: Time) -> Option<(u32, Counts)> {
         let mut best: Option<(f64, u32, Counts)> = None;
         for (n, c) in self.segments.all() {
             let candidate = c.used > 0 && c.open > 0 && Some(n) != self.target;
@@ -125,7 +126,7 @@ impl Clean {
             let worth = self.policy.worth(&Segment {
                 live: c.used,
                 slots: c.slots,
-                age_s: now.saturating_sub(c.changed) as f64 * 1e-9,
+                age_s: now.ns_since(c.changed) as f64 * 1e-9,
             });
             if best.as_ref().is_none_or(|b| worth > b.0) {
                 best = Some((worth, n, *c));
@@ -164,7 +165,7 @@ impl Log {
     /// The next move of cleaning, with an arm that is free at `at`; `None` if there is nothing to do, which is
     /// remembered.
     #[inline]
-    pub fn next_move(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
+    pub fn next_move(&mut self, m: &Mechanics, arm: &Arm, at: Time) -> Option<Move> {
         loop {
             if self.clean.as_ref()?.victim.is_none() && !self.choose_victim(m, at) {
                 return None;
@@ -177,7 +178,7 @@ impl Log {
     }
 
     /// Chooses a cylinder to empty. False if there is none.
-    fn choose_victim(&mut self, m: &Mechanics, at: u64) -> bool {
+    fn choose_victim(&mut self, m: &Mechanics, at: Time) -> bool {
         let Some(clean) = &mut self.clean else { return false };
         if !clean.wants() {
             return false;
@@ -213,7 +214,7 @@ impl Log {
     }
 
     /// The next block of the cylinder that is being emptied; `None` if all have been moved.
-    fn move_of_victim(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
+    fn move_of_victim(&mut self, m: &Mechanics, arm: &Arm, at: Time) -> Option<Move> {
         loop {
             let victim = self.clean.as_ref()?.victim.as_ref()?;
             let head = victim.slots.last().map(|s| s.head);
@@ -235,7 +236,7 @@ impl Log {
 
     /// Chooses the block of the present track that passes first; it is held from now on. `None` if the block examined
     /// need not be moved.
-    fn next_read(&mut self, m: &Mechanics, arm: &Arm, at: u64) -> Option<Move> {
+    fn next_read(&mut self, m: &Mechanics, arm: &Arm, at: Time) -> Option<Move> {
         let shift = self.shift;
         let victim = self.clean.as_mut()?.victim.as_mut()?;
         let head = victim.slots.last()?.head;
@@ -248,7 +249,7 @@ impl Log {
         // The order within the track does not matter.
         let slot = victim.slots.remove(first.0).slot;
         let block = self.movable(slot)?;
-        self.clean.as_mut()?.victim.as_mut()?.held.push(Held { block, slot, ready: u64::MAX });
+        self.clean.as_mut()?.victim.as_mut()?.held.push(Held { block, slot, ready: Time::NEVER });
         Some(Move::Read(block))
     }
 
@@ -279,8 +280,8 @@ impl Log {
     fn take_in(
         &mut self,
         m: &Mechanics,
-        (block, cylinder, ready): (u64, u32, u64),
-        (arm, at): (&Arm, u64),
+        (block, cylinder, ready): (u64, u32, Time),
+        (arm, at): (&Arm, Time),
     ) -> Option<u64> {
         let from = From { mechanics: m, arm, start: at, ready, minimum: self.minimum_write };
         let found = self.slots.soonest_in(&from, cylinder, Class::Whole, u64::MAX)?;
@@ -293,7 +294,7 @@ impl Log {
     }
 
     /// The block that was read last is in the buffer at `end`.
-    pub fn read_ends(&mut self, end: u64) {
+    pub fn read_ends(&mut self, end: Time) {
         let victim = self.clean.as_mut().and_then(|c| c.victim.as_mut());
         if let Some(held) = victim.and_then(|v| v.held.last_mut()) {
             held.ready = end;
@@ -301,7 +302,7 @@ impl Log {
     }
 
     /// The order that reads or writes a block that is moved, not before `at`.
-    pub fn order_of(&self, next: &Move, at: u64) -> AccessRequest<'static> {
+    pub fn order_of(&self, next: &Move, at: Time) -> AccessRequest<'static> {
         let (block, write) = match next {
             Move::Read(block) => (*block, false),
             Move::Write { block, .. } => (*block, true),
@@ -368,11 +369,11 @@ impl Log {
 pub struct Mover<'a> {
     pub log: &'a mut Log,
     pub cylinder: u32,
-    pub ready: u64,
+    pub ready: Time,
 }
 
 impl Places for Mover<'_> {
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: Time) -> Option<Place> {
         let log = &mut *self.log;
         let block = (order.sector + u64::from(done)) >> log.shift;
         let slot = log.take_in(m, (block, self.cylinder, self.ready), (arm, at))?;

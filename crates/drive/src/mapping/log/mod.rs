@@ -46,7 +46,7 @@ use crate::spec::GeometrySpec;
 use clean::Clean;
 use cylinder::Class;
 use headstack_engine::{random, SpecError};
-use headstack_units::Span;
+use headstack_units::{Span, Time};
 use initial::InOrder;
 use map::BlockMap;
 use rand::RngCore;
@@ -92,9 +92,9 @@ pub struct UnderWay {
     /// Blocks that are being written, with their new slots and the end of their pass.
     pub written: Vec<Written>,
     /// When the latest pass that wrote blocks ended or ends.
-    written_until: u64,
+    written_until: Time,
     /// Slots that become free when no service can read them any more, and when that is.
-    pub released: Vec<(u64, u64)>,
+    pub released: Vec<(u64, Time)>,
 }
 
 /// A block on its way to a slot.
@@ -102,7 +102,7 @@ pub struct UnderWay {
 pub struct Written {
     block: u64,
     slot: u64,
-    end: u64,
+    end: Time,
     moved: Moved,
 }
 
@@ -121,7 +121,7 @@ pub enum Moved {
 #[derive(Debug, Clone, Copy)]
 pub struct SlotUse {
     /// For a moved block: the time at which its old cylinder was last written.
-    pub at: u64,
+    pub at: Time,
     pub moved: Moved,
 }
 
@@ -327,10 +327,11 @@ impl Log {
 
     /// Writes `block` for the first time; the write arrives at `start`. `arms` are the head sets that write. Returns
     /// the one that takes the write, the slot, and the end of the pass.
-    fn write_new(&mut self, m: &Mechanics, arms: &[Arm], block: u64, start: u64) -> Option<(usize, Found, u64)> {
+    fn write_new(&mut self, m: &Mechanics, arms: &[Arm], block: u64, start: Time) -> Option<(usize, Found, Time)> {
         let mut best: Option<(usize, Found)> = None;
         for (i, arm) in arms.iter().enumerate() {
-            let found = self.predict(&From { mechanics: m, arm, start, ready: 0, minimum: self.minimum_write });
+            let found =
+                self.predict(&From { mechanics: m, arm, start, ready: Time::ZERO, minimum: self.minimum_write });
             if let Some(found) = found.filter(|f| best.is_none_or(|b| f.cost < b.1.cost)) {
                 best = Some((i, found));
             }
@@ -339,23 +340,23 @@ impl Log {
         let class = self.slots.take(&found);
         self.note_taken(&found);
         self.map.set(block, found.at.slot);
-        let by = SlotUse { at: 0, moved: Moved::No };
+        let by = SlotUse { at: Time::ZERO, moved: Moved::No };
         self.count_taken(block, &found, class, by);
         self.count_moved(block, None, found.at.slot);
         let place = self.place_in(m, found.at.slot, 0)?;
         let transfer = Mechanics::pass_ns(self.block_sectors(), place.sector_ns);
-        Some((i, found, start + found.cost + transfer))
+        Some((i, found, start.after(found.cost + transfer)))
     }
 
     /// Writes the first `count` blocks where the policy chooses, with arrivals of a Poisson process. The arms stay
     /// where the last writes end.
     pub fn write_initial(&mut self, m: &Mechanics, arms: &mut [Arm], (count, interval): (u64, Span), seed: u64) {
         let mut random = random::stream(seed, "initial-blocks");
-        let (mut arrival, mut free) = (0.0, 0);
+        let (mut arrival, mut free) = (0.0, Time::ZERO);
         for block in 0..count {
             let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
             arrival += -uniform.ln() * interval.0 as f64;
-            let start = free.max(arrival as u64);
+            let start = free.max(Time(arrival as u64));
             let Some((i, found, end)) = self.write_new(m, arms, block, start) else { return };
             (arms[i].cylinder, arms[i].head) = (found.cylinder, found.at.head);
             free = end;
@@ -383,7 +384,7 @@ impl Log {
             self.count_taken(block, found, class, by);
         }
         if self.under_way.several {
-            self.under_way.written.push(Written { block, slot: found.at.slot, end: u64::MAX, moved: by.moved });
+            self.under_way.written.push(Written { block, slot: found.at.slot, end: Time::NEVER, moved: by.moved });
             return;
         }
         let old = self.map.get(block);
@@ -402,7 +403,7 @@ impl Log {
     /// Brings the map up to `now`: blocks whose pass has ended lie in their new slots. All services that began before
     /// end by `last_end`.
     #[inline]
-    pub fn settle(&mut self, m: &Mechanics, now: u64, last_end: u64) {
+    pub fn settle(&mut self, m: &Mechanics, now: Time, last_end: Time) {
         if !self.under_way.several {
             return;
         }
@@ -426,7 +427,7 @@ impl Log {
     }
 
     /// A block lies in its new slot from now on. The old slot becomes free at `last_end`.
-    fn commit(&mut self, index: usize, last_end: u64) {
+    fn commit(&mut self, index: usize, last_end: Time) {
         let w = self.under_way.written.remove(index);
         if w.moved == Moved::Stale {
             self.under_way.released.push((w.slot, last_end));
@@ -445,7 +446,7 @@ impl Log {
     /// the write wait.
     fn free_early(&mut self, m: &Mechanics) {
         while !self.under_way.written.is_empty() {
-            self.commit(0, 0);
+            self.commit(0, Time::ZERO);
         }
         for (slot, _) in std::mem::take(&mut self.under_way.released) {
             self.free(m, slot);

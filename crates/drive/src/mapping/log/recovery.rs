@@ -27,6 +27,7 @@ use super::Log;
 use crate::mapping::parameters::RecoveryModel;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::AccessRequest;
+use headstack_units::Time;
 use std::collections::BTreeSet;
 
 /// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.
@@ -104,10 +105,10 @@ impl Checkpoints {
 impl Log {
     /// The time from which a part of a checkpoint may be written; `None` if none is due. A checkpoint begins when no
     /// block is being written.
-    pub fn checkpoint_from(&self) -> Option<u64> {
+    pub fn checkpoint_from(&self) -> Option<Time> {
         let c = self.checkpoints.as_deref()?;
         match c.done {
-            Some(_) => Some(0),
+            Some(_) => Some(Time::ZERO),
             None if c.taken < c.every => None,
             None => Some(self.under_way.written_until),
         }
@@ -122,7 +123,7 @@ impl Log {
     /// The next part of a checkpoint, written at `at`: the rest of a track; `None` if there is nothing to write. A
     /// checkpoint begins only when no block is being written; its map is fixed then.
     #[inline]
-    pub fn next_part(&mut self, m: &Mechanics, at: u64) -> Option<AccessRequest<'static>> {
+    pub fn next_part(&mut self, m: &Mechanics, at: Time) -> Option<AccessRequest<'static>> {
         let on_the_way = self.under_way.written.iter().any(|w| w.end > at);
         let c = self.checkpoints.as_deref_mut()?;
         let done = match c.done {

@@ -8,6 +8,7 @@ use super::cylinder::Class;
 use super::initial::InOrder;
 use super::map::BlockMap;
 use crate::mechanics::Mechanics;
+use headstack_units::Time;
 use std::ops::Range;
 
 /// Blocks by slot, and counts by cylinder.
@@ -32,7 +33,7 @@ pub struct Counts {
     /// Number of free whole slots.
     pub open: u32,
     /// When a block was last written into it, in nanoseconds.
-    pub changed: u64,
+    pub changed: Time,
 }
 
 impl Segments {
@@ -80,7 +81,7 @@ impl Segments {
     }
 
     /// A slot was taken by a write at `at`. For a moved block, `at` is the time of its old cylinder.
-    pub fn took(&mut self, cylinder: u32, class: Class, at: u64) {
+    pub fn took(&mut self, cylinder: u32, class: Class, at: Time) {
         let c = &mut self.cylinders[cylinder as usize];
         c.changed = c.changed.max(at);
         if c.used == 0 {

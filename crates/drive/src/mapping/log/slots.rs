@@ -34,9 +34,9 @@ pub struct From<'a> {
     pub mechanics: &'a Mechanics,
     pub arm: &'a Arm,
     /// When the arm may start to move.
-    pub start: u64,
+    pub start: Time,
     /// When the data are in the buffer: the slot does not begin before.
-    pub ready: u64,
+    pub ready: Time,
     /// Lower bound of the time of a movement.
     pub minimum: u64,
 }
@@ -230,17 +230,17 @@ impl FreeSlots {
             };
             let moved = m.move_ns(arm, c, head, true).max(from.minimum);
             if moved != before.0 {
-                let there = (from.start + moved).max(from.ready);
-                let under = m.rotation.angle_at(Time(there)).since(arm.angle);
+                let there = from.start.after(moved).max(from.ready);
+                let under = m.rotation.angle_at(there).since(arm.angle);
                 before = (moved, (there, under));
             }
             let (there, under) = before.1;
             let most = best.map_or(within, |b| b.cost.saturating_sub(1));
-            if there - from.start > most {
+            if there.ns_from(from.start) > most {
                 continue;
             }
             if let Some((ahead, at)) = slots.first_after(head, under, class) {
-                let cost = there + m.wait_for(ahead) - from.start;
+                let cost = there.after(m.wait_for(ahead)).ns_from(from.start);
                 if cost <= most {
                     best = Some(Found { cylinder: c, at, cost });
                 }
@@ -322,10 +322,10 @@ impl FreeSlots {
     #[inline]
     fn next_on_grid(&self, grid: &SlotGrid, from: &From, distance: u32) -> (u32, u64) {
         let m = from.mechanics;
-        let there = (from.start + self.least_move(from, distance)).max(from.ready);
-        let under = m.rotation.angle_at(Time(there)).since(from.arm.angle);
+        let there = from.start.after(self.least_move(from, distance)).max(from.ready);
+        let under = m.rotation.angle_at(there).since(from.arm.angle);
         let (next, ahead) = grid.next(under);
-        (next, there + m.wait_for(ahead) - from.start)
+        (next, there.after(m.wait_for(ahead)).ns_from(from.start))
     }
 
     /// On a grid: a slot that passes at the same time as `best`, at one of the distances that have one, drawn with
@@ -346,14 +346,14 @@ impl FreeSlots {
         }
         for draw in 0..DRAWS {
             let of = u128::from(reached) + 1;
-            let distance = ((u128::from(nth(from.start, draw)) * of) >> 64) as u32;
+            let distance = ((u128::from(nth(from.start.0, draw)) * of) >> 64) as u32;
             if let Some(found) = self.like_at(from, class, distance, &best) {
                 return found;
             }
         }
         let mut chosen = (0, best);
         for distance in 0..=reached {
-            let rank = nth(from.start, DRAWS + distance);
+            let rank = nth(from.start.0, DRAWS + distance);
             if rank >= chosen.0 {
                 if let Some(found) = self.like_at(from, class, distance, &best) {
                     chosen = (rank, found);
@@ -474,7 +474,7 @@ impl Outward {
 /// distributed.
 #[inline]
 fn rank_of(from: &From, found: &Found) -> u64 {
-    nth(from.start, found.cylinder.abs_diff(from.arm.cylinder))
+    nth(from.start.0, found.cylinder.abs_diff(from.arm.cylinder))
 }
 
 /// For each distance the shortest seek over this distance or a longer one; `None` if seek times never decrease with

@@ -6,20 +6,21 @@ use crate::buffer::PartialSector;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{AccessRequest, Places, Supply};
+use headstack_units::Time;
 
 impl Log {
     /// The time from which a block can be written without waiting for its data, so that no sector loses a turn. `done`
     /// sectors of the order were written before.
-    fn ready(&self, order: &AccessRequest, done: u32) -> u64 {
-        let Some(supply) = &order.supply else { return 0 };
+    fn ready(&self, order: &AccessRequest, done: u32) -> Time {
+        let Some(supply) = &order.supply else { return Time::ZERO };
         let needed = if order.link_ns <= self.sector_ns { 1 } else { self.block_sectors() };
         let gate = if done == 0 { supply.gate } else { 1 };
         let sectors = (done + needed).max(gate).min(order.count.max(1));
-        supply.start + (f64::from(sectors) * order.link_ns).ceil() as u64
+        supply.start.after((f64::from(sectors) * order.link_ns).ceil() as u64)
     }
 
     /// Chooses the slot of the block that begins at sector `done` of a write, and takes it.
-    fn choose(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, (arm, start): (&Arm, u64)) -> Option<Place> {
+    fn choose(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, (arm, start): (&Arm, Time)) -> Option<Place> {
         let block = (order.sector + u64::from(done)) >> self.shift;
         let from = From {
             mechanics: m,
@@ -64,13 +65,13 @@ impl Log {
     /// The slot into which a block is being written.
     fn new_slot(&self, block: u64) -> u64 {
         let written = self.under_way.written.iter().rev();
-        let mut written = written.filter(|w| w.block == block && w.end == u64::MAX);
+        let mut written = written.filter(|w| w.block == block && w.end == Time::NEVER);
         written.next().map_or_else(|| self.slot_of(block), |w| w.slot)
     }
 
     /// The pass whose blocks were chosen last ends at `end`.
-    pub fn pass_ends(&mut self, end: u64) {
-        for w in self.under_way.written.iter_mut().filter(|w| w.end == u64::MAX) {
+    pub fn pass_ends(&mut self, end: Time) {
+        for w in self.under_way.written.iter_mut().filter(|w| w.end == Time::NEVER) {
             w.end = end;
             self.under_way.written_until = self.under_way.written_until.max(end);
         }
@@ -78,7 +79,7 @@ impl Log {
 
     /// A write order widened to whole blocks, whose movement may start at `start`.
     #[inline]
-    pub fn whole_blocks<'a>(&self, order: &AccessRequest<'a>, start: u64) -> AccessRequest<'a> {
+    pub fn whole_blocks<'a>(&self, order: &AccessRequest<'a>, start: Time) -> AccessRequest<'a> {
         let inside = u64::from(self.block_sectors() - 1);
         let first = order.sector & !inside;
         let past = (order.sector + u64::from(order.count) + inside) & !inside;
@@ -95,12 +96,12 @@ impl Log {
             on_arrival: false,
             watermark: 0,
             link_ns: order.link_ns,
-            supply: order.supply.map(|s| Supply { start: s.start.saturating_sub(lead as u64), ..s }),
+            supply: order.supply.map(|s| Supply { start: s.start.before(lead as u64), ..s }),
         }
     }
 
     /// The read of a block's copy that begins at `start`; `None` if it was never written.
-    pub fn read_of(&self, block: Block, start: u64) -> Option<AccessRequest<'static>> {
+    pub fn read_of(&self, block: Block, start: Time) -> Option<AccessRequest<'static>> {
         self.map.get(block.0)?;
         let first = block.0 << self.shift;
         Some(AccessRequest::plain(first, self.block_sectors(), start))
@@ -133,7 +134,7 @@ pub struct Writer<'a>(pub &'a mut Log);
 
 impl Places for Writer<'_> {
     #[inline]
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: u64) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: Time) -> Option<Place> {
         let log = &mut *self.0;
         let sector = order.sector + u64::from(done);
         let inside = (sector & u64::from(log.block_sectors() - 1)) as u32;

@@ -37,6 +37,7 @@ use crate::mechanics::Mechanics;
 use clean::Cleaning;
 use extents::{Extent, Extents};
 use headstack_engine::SpecError;
+use headstack_units::Span;
 use parameters::When;
 use std::collections::VecDeque;
 
@@ -53,7 +54,7 @@ pub struct MediaCache {
     pub most_extents: u64,
     aggressive: bool,
     /// How long the drive must have been idle before it cleans, in nanoseconds.
-    pub clean_after: u64,
+    pub clean_after: Span,
     /// Lower bound of a write's movement, in nanoseconds.
     pub minimum_write: u64,
     pub cached: Extents,
@@ -108,7 +109,7 @@ impl MediaCache {
                 n => n,
             },
             aggressive: p.cleaning == When::Aggressive,
-            clean_after: p.clean_after.non_negative(),
+            clean_after: p.clean_after,
             minimum_write,
             cached: Extents::default(),
             log: VecDeque::new(),

@@ -4,6 +4,7 @@ use super::{Extent, MediaCache};
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{AccessRequest, Places};
+use headstack_units::Time;
 
 impl MediaCache {
     /// How many sectors of a write of `count` from `address` on go to the same kind of place, and whether this is their
@@ -101,7 +102,7 @@ pub struct Writer<'a> {
 }
 
 impl Places for Writer<'_> {
-    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: u64) -> Option<Place> {
+    fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, _: &Arm, _: Time) -> Option<Place> {
         let address = order.sector + u64::from(done);
         self.media.take(m, address, order.count - done, self.direct)
     }

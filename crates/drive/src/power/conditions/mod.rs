@@ -31,7 +31,7 @@ pub use time::{ConditionEnergy, ConditionShare, ConditionTime};
 
 use super::{StateWatts, PAUSES, POWERS};
 use headstack_schema::{read_table, Choice, Parameter, Params, SpecError, Table};
-use headstack_units::{Span, Watts};
+use headstack_units::{Span, Time, Watts};
 use serde::Serialize;
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -92,15 +92,15 @@ pub struct Conditions {
     pub steps: [Option<Step>; 4],
 }
 
-/// One condition. Times are in nanoseconds.
+/// One condition.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     pub watts: f64,
-    pub timer: Option<u64>,
-    pub enter: u64,
+    pub timer: Option<Span>,
+    pub enter: Span,
     pub enter_watts: Option<f64>,
-    pub recovery: u64,
+    pub recovery: Span,
     pub recovery_watts: f64,
 }
 
@@ -211,14 +211,14 @@ impl Conditions {
         self.steps.iter().flatten().any(|s| s.timer.is_some())
     }
 
-    /// The timer of a condition, in nanoseconds.
-    pub fn timer(&self, condition: Condition) -> Option<u64> {
+    /// The timer of a condition.
+    pub fn timer(&self, condition: Condition) -> Option<Span> {
         self.step(condition).and_then(|s| s.timer)
     }
 
     /// The same with another timer of one condition, if the drive has that.
     #[must_use]
-    pub fn with_timer(mut self, condition: Condition, timer: Option<u64>) -> Conditions {
+    pub fn with_timer(mut self, condition: Condition, timer: Option<Span>) -> Conditions {
         let at = Condition::LOW.iter().position(|c| *c == condition);
         if let Some(step) = at.and_then(|at| self.steps[at].as_mut()) {
             step.timer = timer;
@@ -254,22 +254,22 @@ impl Conditions {
         }
     }
 
-    /// Time from a command to its service, in nanoseconds.
-    pub fn recovery(&self, condition: Condition) -> u64 {
-        self.step(condition).map_or(0, |s| s.recovery)
+    /// Time from a command to its service.
+    pub fn recovery(&self, condition: Condition) -> Span {
+        self.step(condition).map_or(Span::ZERO, |s| s.recovery)
     }
 
     /// The next deeper condition and the time at which it is entered, for timers that started at `from` and a
     /// drive that can change from `now` on.
-    fn next(&self, now_in: Condition, from: u64, now: u64) -> Option<(u64, Condition)> {
-        let mut next: Option<(u64, Condition)> = None;
+    fn next(&self, now_in: Condition, from: Time, now: Time) -> Option<(Time, Condition)> {
+        let mut next: Option<(Time, Condition)> = None;
         for condition in Condition::LOW {
             if condition <= now_in {
                 continue;
             }
             let Some(timer) = self.step(condition).and_then(|s| s.timer) else { continue };
             // Of several that are due at the same time the deepest counts; it comes last in the list.
-            let due = from.saturating_add(timer).max(now);
+            let due = (from + timer).max(now);
             if next.is_none_or(|(at, _)| due <= at) {
                 next = Some((due, condition));
             }
@@ -318,14 +318,12 @@ impl Step {
             let need = format!("at least the {power} W of the condition");
             return Err(SpecError::new(key("recovery_power"), w, need));
         }
-        let timer = t.timer.map(Span::non_negative);
-        let nominal = t.nominal_timer.map(Span::non_negative);
         Ok(Some(Step {
             watts: power,
-            timer: timer.or(nominal.filter(|_| timers == Timers::Nominal)),
-            enter: t.enter_time.map_or(0, Span::non_negative),
+            timer: t.timer.or(t.nominal_timer.filter(|_| timers == Timers::Nominal)),
+            enter: t.enter_time.unwrap_or_default(),
             enter_watts: t.enter_power.map(|w| w.0),
-            recovery: recovery.non_negative(),
+            recovery: recovery.max(Span::ZERO),
             recovery_watts,
         }))
     }

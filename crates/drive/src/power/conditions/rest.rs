@@ -1,6 +1,7 @@
 //! A drive without work: how it moves through its power conditions.
 
 use super::{Condition, Conditions, Passage};
+use headstack_units::{Span, Time};
 
 /// A period in which a drive enters, holds or leaves one condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,10 +12,10 @@ pub struct ConditionPhase {
     pub passage: Passage,
     /// The previous condition if it is entered; else the condition itself.
     pub before: Condition,
-    /// Start, in nanoseconds.
-    pub from: u64,
-    /// End, in nanoseconds.
-    pub to: u64,
+    /// Start.
+    pub from: Time,
+    /// End.
+    pub to: Time,
     /// Power, in watts.
     pub watts: f64,
 }
@@ -22,7 +23,7 @@ pub struct ConditionPhase {
 impl ConditionPhase {
     /// Energy, in joules.
     pub fn joules(&self) -> f64 {
-        (self.to - self.from) as f64 * 1e-9 * self.watts
+        self.to.since(self.from).as_secs_f64() * self.watts
     }
 }
 
@@ -32,10 +33,10 @@ impl ConditionPhase {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rest {
     state: State,
-    /// The phases before this time have been told, in nanoseconds.
-    reported_until: u64,
+    /// The phases before this time have been told.
+    reported_until: Time,
     /// When the timers started.
-    idle_from: u64,
+    idle_from: Time,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +45,8 @@ enum State {
     Entering {
         before: Condition,
         to: Condition,
-        from: u64,
-        until: u64,
+        from: Time,
+        until: Time,
         /// Whether a host asked for the condition.
         asked: bool,
         /// The condition that a command or the host wants next.
@@ -53,7 +54,7 @@ enum State {
     },
     Leaving {
         left: Condition,
-        until: u64,
+        until: Time,
         /// The condition that the host wants next.
         then: Option<Condition>,
     },
@@ -61,7 +62,7 @@ enum State {
 
 impl Rest {
     /// A drive that becomes idle and ready for commands at `now`.
-    pub fn new(now: u64) -> Rest {
+    pub fn new(now: Time) -> Rest {
         Rest { state: State::Holding(Condition::Active), reported_until: now, idle_from: now }
     }
 
@@ -74,21 +75,21 @@ impl Rest {
         }
     }
 
-    /// The time up to which phases have been told, in nanoseconds.
-    pub fn reported_until(&self) -> u64 {
+    /// The time up to which phases have been told.
+    pub fn reported_until(&self) -> Time {
         self.reported_until
     }
 
     /// When a command that arrived now could be served: the result of [`Rest::wake`] without its effect.
-    pub fn ready(&self, design: &Conditions, now: u64) -> u64 {
+    pub fn ready(&self, design: &Conditions, now: Time) -> Time {
         let mut copy = *self;
         copy.wake(design, now, &mut |_| {})
     }
 
     /// Advances to `until`; events at `until` itself are still to come.
-    pub fn advance(&mut self, design: &Conditions, until: u64, sink: &mut impl FnMut(ConditionPhase)) {
+    pub fn advance(&mut self, design: &Conditions, until: Time, sink: &mut impl FnMut(ConditionPhase)) {
         while self.reported_until < until {
-            let end = self.end(design).unwrap_or(u64::MAX);
+            let end = self.end(design).unwrap_or(Time::NEVER);
             self.tell(design, end.min(until), sink);
             if end >= until {
                 return;
@@ -99,7 +100,7 @@ impl Rest {
 
     /// A command arrives at `now`, and the drive recovers for it. The phases of the recovery go to `sink` as
     /// well. Returns when the service can begin.
-    pub fn wake(&mut self, design: &Conditions, now: u64, sink: &mut impl FnMut(ConditionPhase)) -> u64 {
+    pub fn wake(&mut self, design: &Conditions, now: Time, sink: &mut impl FnMut(ConditionPhase)) -> Time {
         self.ask(design, now, Condition::Active, sink);
         while self.state != State::Holding(Condition::Active) {
             let end = self.end(design).unwrap_or(self.reported_until);
@@ -110,7 +111,7 @@ impl Rest {
     }
 
     /// The host asks at `now` for a condition that the drive has.
-    pub fn ask(&mut self, design: &Conditions, now: u64, wanted: Condition, sink: &mut impl FnMut(ConditionPhase)) {
+    pub fn ask(&mut self, design: &Conditions, now: Time, wanted: Condition, sink: &mut impl FnMut(ConditionPhase)) {
         self.advance(design, now, sink);
         let now = now.max(self.reported_until);
         match &mut self.state {
@@ -120,38 +121,30 @@ impl Rest {
                 self.head_for(design, now, condition, wanted);
             }
             State::Entering { to, before, from, until, .. } if wanted < *to && to.is_broken_off() => {
-                let covered = (now - *from, *until - *from);
+                let covered = (now.since(*from), until.since(*from));
                 let back = design.way_back(*before, *to, covered);
-                self.state = State::Leaving { left: *to, until: now.saturating_add(back), then: Some(wanted) };
+                self.state = State::Leaving { left: *to, until: now + back, then: Some(wanted) };
             }
             State::Entering { then, .. } | State::Leaving { then, .. } => *then = Some(wanted),
         }
     }
 
     /// Starts to change from condition `at` to `wanted`.
-    fn head_for(&mut self, design: &Conditions, now: u64, at: Condition, wanted: Condition) {
+    fn head_for(&mut self, design: &Conditions, now: Time, at: Condition, wanted: Condition) {
         if wanted > at {
             self.enter(design, now, wanted, true);
         } else if wanted < at {
-            self.state =
-                State::Leaving { left: at, until: now.saturating_add(design.recovery(at)), then: Some(wanted) };
+            self.state = State::Leaving { left: at, until: now + design.recovery(at), then: Some(wanted) };
         }
     }
 
-    fn enter(&mut self, design: &Conditions, now: u64, to: Condition, asked: bool) {
-        let takes = design.step(to).map_or(0, |s| s.enter);
-        self.state = State::Entering {
-            before: self.condition(),
-            to,
-            from: now,
-            until: now.saturating_add(takes),
-            asked,
-            then: None,
-        };
+    fn enter(&mut self, design: &Conditions, now: Time, to: Condition, asked: bool) {
+        let takes = design.step(to).map_or(Span::ZERO, |s| s.enter);
+        self.state = State::Entering { before: self.condition(), to, from: now, until: now + takes, asked, then: None };
     }
 
     /// When the present state ends, if nothing is asked; `None` if it does not end.
-    fn end(&self, design: &Conditions) -> Option<u64> {
+    fn end(&self, design: &Conditions) -> Option<Time> {
         match self.state {
             State::Holding(condition) => {
                 let next = design.next(condition, self.idle_from, self.reported_until);
@@ -162,7 +155,7 @@ impl Rest {
     }
 
     /// Enters the next state, because the present one has ended at `now`.
-    fn change(&mut self, design: &Conditions, now: u64) {
+    fn change(&mut self, design: &Conditions, now: Time) {
         match self.state {
             State::Holding(condition) => {
                 if let Some((_, to)) = design.next(condition, self.idle_from, now) {
@@ -189,7 +182,7 @@ impl Rest {
     }
 
     /// Gives the present state, from the time told last up to `to`, to the sink.
-    fn tell(&mut self, design: &Conditions, to: u64, sink: &mut impl FnMut(ConditionPhase)) {
+    fn tell(&mut self, design: &Conditions, to: Time, sink: &mut impl FnMut(ConditionPhase)) {
         let (condition, passage, before) = match self.state {
             State::Holding(c) => (c, Passage::Holding, c),
             State::Entering { before, to, .. } => (to, Passage::Entering, before),
@@ -210,15 +203,15 @@ impl Rest {
 }
 
 impl Conditions {
-    /// Time of the recovery, in nanoseconds, when entering `to` is broken off after `covered` = (elapsed
+    /// Time of the recovery when entering `to` is broken off after `covered` = (elapsed
     /// time, enter time).
-    fn way_back(&self, before: Condition, to: Condition, covered: (u64, u64)) -> u64 {
+    fn way_back(&self, before: Condition, to: Condition, covered: (Span, Span)) -> Span {
         let full = self.recovery(to);
         let part = match covered {
-            (_, 0) => full,
+            (_, Span::ZERO) => full,
             (part, whole) => {
-                let scaled = full as u128 * part.min(whole) as u128;
-                scaled.div_ceil(whole as u128) as u64
+                let scaled = full.0 as u128 * part.min(whole).0 as u128;
+                Span(scaled.div_ceil(whole.0 as u128) as i64)
             }
         };
         part.max(self.recovery(before))

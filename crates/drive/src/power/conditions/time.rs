@@ -2,6 +2,7 @@
 
 use super::{Condition, ConditionPhase, Conditions, Passage};
 use headstack_schema::Columns;
+use headstack_units::Time;
 use serde::Serialize;
 
 /// Time spent in, entering and leaving each low-power condition, in nanoseconds.
@@ -26,9 +27,9 @@ fn column(passage: Passage, before: Condition) -> usize {
 
 impl ConditionTime {
     /// Adds the part of a phase before `until`. Time in [`Condition::Active`] is not counted.
-    pub fn add(&mut self, phase: &ConditionPhase, until: u64) {
+    pub fn add(&mut self, phase: &ConditionPhase, until: Time) {
         if let Some(row) = Condition::LOW.iter().position(|c| *c == phase.condition) {
-            let ns = phase.to.min(until).saturating_sub(phase.from);
+            let ns = phase.to.min(until).ns_since(phase.from);
             self.ns[row][column(phase.passage, phase.before)] += ns;
         }
     }
@@ -124,16 +125,9 @@ impl ConditionEnergy {
 
     /// Adds another interval, condition by condition.
     pub fn add(&mut self, other: &ConditionEnergy) {
-        for (sum, more) in [
-            (&mut self.idle_a, other.idle_a),
-            (&mut self.idle_b, other.idle_b),
-            (&mut self.idle_c, other.idle_c),
-            (&mut self.standby, other.standby),
-            (&mut self.spin_down, other.spin_down),
-            (&mut self.spin_up, other.spin_up),
-        ] {
-            *sum = sum.plus(more);
-        }
+        let ConditionEnergy { idle_a, idle_b, idle_c, standby, spin_down, spin_up } = self;
+        let all = [idle_a, idle_b, idle_c, standby, spin_down, spin_up].into_iter();
+        all.zip(other.named()).for_each(|(sum, (_, more))| *sum = sum.plus(more));
     }
 
     /// Each share with its name in results.

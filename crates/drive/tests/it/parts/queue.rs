@@ -1,16 +1,16 @@
 use headstack_drive::command::{Command, DriveRequest};
 use headstack_drive::queue::*;
 use headstack_testkit::XorShift;
-use headstack_units::{Lba, Turn};
+use headstack_units::{Lba, Time, Turn};
 
 /// Arrival at `at`, admitted at once.
 pub(super) fn arrival_at(at: u64) -> Arrival {
-    Arrival { at, decoding_since: at, after_write: false }
+    Arrival { at: Time(at), decoding_since: Time(at), after_write: false }
 }
 
 /// What orders commands by age.
 pub(super) fn age(w: &Waiting) -> (u64, u64) {
-    (w.arrival.at, w.request.id)
+    (w.arrival.at.0, w.request.id)
 }
 
 fn push(queue: &mut Queue, id: u64, (cylinder, angle): (u32, u64), write: bool) {

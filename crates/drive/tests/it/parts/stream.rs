@@ -69,7 +69,7 @@ fn random(d: &mut SplitMix) -> DriveSpec {
 fn walk(mechanics: &Mechanics) -> Vec<(u64, u64, u64)> {
     let mut place = mechanics.layout.locate(0).unwrap();
     let mut arm = Arm { cylinder: place.cylinder, head: place.head, angle: Turn(0) };
-    let begin = mechanics.wait_ns(&arm, place.angle, 0);
+    let begin = mechanics.wait_ns(&arm, place.angle, Time::ZERO);
     let (mut at, mut sector, mut tracks) = (begin, 0, Vec::new());
     loop {
         let end = at + Mechanics::pass_ns(place.run, place.sector_ns);
@@ -78,7 +78,7 @@ fn walk(mechanics: &Mechanics) -> Vec<(u64, u64, u64)> {
         if !mechanics.layout.locate_into(sector, &mut place) {
             return tracks;
         }
-        at = end + mechanics.position(&arm, &place, false, end).total();
+        at = end + mechanics.position(&arm, &place, false, Time(end)).total();
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
     }
 }

@@ -203,7 +203,7 @@ fn background_work_postpones_timers() {
     run(&mut drive, &[(0, request(0, Command::Read, 0, 100))]);
     let phases = conditions(&mut drive, 3 * S);
     assert_eq!(phases[0].passage, Passage::Entering);
-    assert_eq!(phases[0].from, 2020 * MS);
+    assert_eq!(phases[0].from, Time(2020 * MS));
     // A write waits a second in the buffer, then it goes out: the head is over the sector in question
     // at a whole number of turns, so it is on the medium at 1.02 s, and the drive goes down at 3.02 s.
     let mut drive = new(&buffered(small()));
@@ -215,7 +215,7 @@ fn background_work_postpones_timers() {
     let writing = written.max().expect("work");
     let phases: Vec<_> = phases.iter().filter_map(|p| p.condition).collect();
     assert!(writing > S && !drive.destage_pending());
-    assert_eq!(phases[0].from, writing + 2 * S);
+    assert_eq!(phases[0].from, Time(writing + 2 * S));
 }
 
 /// A read that the buffer holds waits for the spindle as well.
@@ -254,9 +254,9 @@ fn standby_immediate() {
     let written = destaged.map(|p| p.to.0).max().expect("destaging");
     let phases: Vec<_> = phases.iter().filter_map(|p| p.condition).collect();
     // Down for half a second once all is written, then up at once for the read.
-    assert_eq!((phases[0].from, phases[0].to), (written, written + S / 2));
+    assert_eq!((phases[0].from, phases[0].to), (Time(written), Time(written + S / 2)));
     assert_eq!(phases[1].passage, Passage::Leaving);
-    assert_eq!(phases[1].to, written + S / 2 + 3 * S);
+    assert_eq!(phases[1].to, Time(written + S / 2 + 3 * S));
     assert_eq!(read.components.queue, written + 3500 * MS - 6 * MS);
     assert!(done.iter().all(|c| c.id < 4), "the drive's own flush is nobody's business");
     let e = drive.energy(read.completion);

@@ -3,7 +3,7 @@
 use headstack_drive::buffer::blocks::{Blocks, PartialSector, SectorSize};
 use headstack_drive::buffer::dirty::{DirtyExtents, Scope};
 use headstack_testkit::XorShift;
-use headstack_units::{Bytes, Lba};
+use headstack_units::{Bytes, Lba, Span, Time};
 
 fn blocks(start: u64, past: u64) -> Blocks {
     Blocks::new(Lba(start), Lba(past))
@@ -11,7 +11,7 @@ fn blocks(start: u64, past: u64) -> Blocks {
 
 /// No data, in sectors of so many blocks.
 fn nothing(sector: u64, partial_wait: u64) -> DirtyExtents {
-    DirtyExtents::new(SectorSize::of(Bytes(512 * sector)), partial_wait)
+    DirtyExtents::new(SectorSize::of(Bytes(512 * sector)), Span(partial_wait as i64))
 }
 
 /// The arrival time of each dirty block.
@@ -79,7 +79,7 @@ fn extents_are_what_a_list_of_blocks_says() {
             let length = 1 + noise.below(most);
             let range = blocks(start, (start + length).min(BLOCKS));
             if noise.below(5) < 3 {
-                dirty.insert(range, now);
+                dirty.insert(range, Time(now));
                 plain.set(range, Some(now));
             } else {
                 let want = plain.dirty(range) as u64;
@@ -87,7 +87,7 @@ fn extents_are_what_a_list_of_blocks_says() {
                 plain.set(range, None);
             }
             check(&dirty, &plain, &mut noise, &about);
-            dirty.promote(now);
+            dirty.promote(Time(now));
             check_due(&dirty, &plain, sector, now, &about);
         }
     }
@@ -114,7 +114,7 @@ fn check(dirty: &DirtyExtents, plain: &Plain, noise: &mut XorShift, about: &str)
     if let Some(oldest) = dirty.oldest() {
         let of = |b: Lba| plain.blocks[b.0 as usize];
         let ends = plain.runs().into_iter().map(|r| of(r.start).max(of(Lba(r.past.0 - 1))));
-        assert!(Some(oldest) <= ends.min().flatten(), "{about}");
+        assert!(Some(oldest.0) <= ends.min().flatten(), "{about}");
     }
 }
 
@@ -136,9 +136,9 @@ fn check_due(dirty: &DirtyExtents, plain: &Plain, sector: u64, now: u64, about: 
         }
         // With `all`, everything is to be written.
         let everything = blocks(start / sector * sector, past.next_multiple_of(sector));
-        assert_eq!(dirty.to_write(run, now, true), Some(everything), "{about}");
+        assert_eq!(dirty.to_write(run, Time(now), true), Some(everything), "{about}");
         let inner = blocks(start.next_multiple_of(sector), past / sector * sector);
-        let part = dirty.to_write(run, now, false);
+        let part = dirty.to_write(run, Time(now), false);
         if whole {
             let part = part.expect("the whole sectors at least");
             assert!(part.start <= inner.start && inner.past <= part.past);
@@ -168,17 +168,17 @@ fn the_edge_of_a_stream_stays_young() {
     let mut at = 3;
     for i in 0..200u64 {
         let now = i * 100;
-        dirty.insert(blocks(at, at + 128), now);
+        dirty.insert(blocks(at, at + 128), Time(now));
         at += 128;
-        dirty.promote(now);
+        dirty.promote(Time(now));
         let run = dirty.sweep(Lba(8), Scope::Due).next().expect("whole sectors");
-        let part = dirty.to_write(run, now, false).expect("whole sectors");
+        let part = dirty.to_write(run, Time(now), false).expect("whole sectors");
         assert_eq!((part.start.0 % 8, part.past.0), (0, at / 8 * 8), "{i}");
         assert!(dirty.partial_sectors(part).is_empty());
         dirty.remove(part);
         let front = blocks(3, 8);
         assert!(dirty.covers(front));
-        assert_eq!(dirty.to_write(front, now, false).is_some(), now >= 1000, "{i}");
+        assert_eq!(dirty.to_write(front, Time(now), false).is_some(), now >= 1000, "{i}");
     }
     assert_eq!(dirty.blocks(), 5 + at % 8);
 }
@@ -194,12 +194,12 @@ fn a_million_extents_are_no_burden() {
         if dirty.first_in(blocks(start, start + 8)).is_none() {
             held += 8;
         }
-        dirty.insert(blocks(start, start + 8), i);
+        dirty.insert(blocks(start, start + 8), Time(i));
     }
     assert_eq!(dirty.blocks(), held);
     assert!(!dirty.has(Scope::Due));
-    assert_eq!(dirty.due_from(), Some(1_000_000));
-    dirty.promote(1_499_999);
+    assert_eq!(dirty.due_from(), Some(Time(1_000_000)));
+    dirty.promote(Time(1_499_999));
     let half = dirty.sweep(Lba(0), Scope::Due).count();
     assert!((499_000..=500_000).contains(&half), "{half}");
     // A window at any position takes a few steps.

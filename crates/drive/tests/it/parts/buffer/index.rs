@@ -2,6 +2,7 @@
 
 use headstack_drive::buffer::segments::{Segment, Segments, FEW};
 use headstack_testkit::SplitMix;
+use headstack_units::Time;
 
 /// A buffer with an index or a filter, and one whose segments are all looked through.
 struct Pair {
@@ -46,22 +47,22 @@ fn step(pair: &mut Pair, noise: &mut SplitMix, now: u64) {
         3 => pair.both(&what("extend"), |s| s.extend(i, end)),
         4 => pair.both(&what("invalidate"), |s| s.invalidate(start, end, Some(i))),
         5 => drop(pair.both(&what("place"), |s| s.place_written(start, end))),
-        6 => pair.both(&what("complete"), |s| s.complete_tracks(now)),
+        6 => pair.both(&what("complete"), |s| s.complete_tracks(Time(now))),
         7 => pair.both(&what("discard"), |s| {
             s.change(i, |s| {
                 s.start = s.start.max(start);
                 s.end = s.end.max(s.start);
             })
         }),
-        8 => drop(pair.both(&what("hold"), |s| s.holds_at(now, start, end))),
+        8 => drop(pair.both(&what("hold"), |s| s.holds_at(Time(now), start, end))),
         9 => drop(pair.both(&what("written"), |s| s.for_written(start, end, None))),
         _ => {
             let Some(victim) = pair.both(&what("victim"), |s| s.victim()) else { return };
             let whole = now + noise.below(100);
             pair.both(&what("read"), |s| {
                 s.reuse(victim, |s| {
-                    (s.start, s.end, s.visible_at) = (start, end, now + 5);
-                    (s.whole_track, s.track_start) = (whole, start.saturating_sub(7));
+                    (s.start, s.end, s.visible_at) = (start, end, Time(now + 5));
+                    (s.whole_track, s.track_start) = (Time(whole), start.saturating_sub(7));
                     s.bound(size);
                 });
             });

@@ -12,7 +12,7 @@ use headstack_drive::models::Models;
 use headstack_drive::service::pass::{AccessRequest, Places};
 use headstack_drive::spec::DriveSpec;
 use headstack_testkit::XorShift;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 use std::collections::BTreeSet;
 
 mod initial;
@@ -135,7 +135,7 @@ fn cost(m: &Mechanics, arm: &Arm, slot: u64, start: u64, ready: u64) -> (u64, bo
     let place = m.layout.locate(slot << 3).expect("a slot");
     let moved = m.move_ns(arm, place.cylinder, place.head, true);
     let there = (start + moved).max(ready);
-    let wait = m.wait_ns(arm, place.angle, there);
+    let wait = m.wait_ns(arm, place.angle, Time(there));
     (there + wait - start, place.run >= 8, place.cylinder)
 }
 
@@ -157,7 +157,7 @@ fn the_search_finds_the_soonest_slot() {
             let arm = any_arm(&spec, &m, &mut noise);
             let start = noise.below(1 << 40);
             let ready = start + noise.below(2) * noise.below(20_000_000);
-            let from = From { mechanics: &m, arm: &arm, start, ready, minimum: 0 };
+            let from = From { mechanics: &m, arm: &arm, start: Time(start), ready: Time(ready), minimum: 0 };
             let free = free_slots(&log, slots);
             let costs = free.iter().map(|s| cost(&m, &arm, *s, start, ready));
             let want = costs.clone().filter(|c| c.1).map(|c| c.0).min();
@@ -185,7 +185,7 @@ fn the_search_finds_the_soonest_slot() {
                 _ => taken[noise.below(taken.len() as u64) as usize],
             };
             if let Some(found) = log.predict(&from) {
-                let by = SlotUse { at: start, moved: Moved::No };
+                let by = SlotUse { at: Time(start), moved: Moved::No };
                 log.take(&m, block, &found, by);
             }
             if step % slots == 0 {
@@ -212,9 +212,9 @@ fn any_of_equal_distances_is_taken() {
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &m, &mut noise);
-        let from = From { mechanics: &m, arm: &arm, start: noise.below(1 << 40), ready: 0, minimum: 0 };
+        let from = From { mechanics: &m, arm: &arm, start: Time(noise.below(1 << 40)), ready: Time::ZERO, minimum: 0 };
         let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
-        let by = SlotUse { at: 0, moved: Moved::No };
+        let by = SlotUse { at: Time::ZERO, moved: Moved::No };
         log.take(&m, block, &found.expect("a free slot"), by);
     }
     let free = free_slots(&log, slots);
@@ -235,8 +235,8 @@ fn any_of_equal_distances_is_taken() {
                 mechanics: &m,
                 arm: &arm,
                 // A whole number of turns later the same slots pass.
-                start: m.rotation.time_of((1000 + u128::from(i)) << 64) + start % turn,
-                ready: 0,
+                start: Time(m.rotation.time_of((1000 + u128::from(i)) << 64) + start % turn),
+                ready: Time::ZERO,
                 minimum: 0,
             };
             let found = log.slots.soonest(&from, Class::Whole, Ties::Any).expect("a slot");
@@ -271,19 +271,19 @@ fn free_slots_and_map_agree() {
                     0 => noise.below(log.blocks),
                     _ => noise.below(log.blocks / 4),
                 };
-                log.settle(&m, now, now + 5_000_000);
-                let order = AccessRequest::plain(block << 3, 8, now);
-                let place = Writer(&mut log).place(&m, &order, 0, &arm, now);
+                log.settle(&m, Time(now), Time(now + 5_000_000));
+                let order = AccessRequest::plain(block << 3, 8, Time(now));
+                let place = Writer(&mut log).place(&m, &order, 0, &arm, Time(now));
                 let place = place.expect("a place");
                 (arm.cylinder, arm.head) = (place.cylinder, place.head);
                 now += 3_000_000 + noise.below(10_000_000);
-                log.pass_ends(now);
+                log.pass_ends(Time(now));
                 if noise.below(2) == 0 {
                     arm.cylinder = noise.below(u64::from(m.positions())) as u32;
                 }
             }
-            log.settle(&m, u64::MAX, 0);
-            log.settle(&m, u64::MAX, 0);
+            log.settle(&m, Time::NEVER, Time::ZERO);
+            log.settle(&m, Time::NEVER, Time::ZERO);
             let free = free_slots(&log, slots);
             let mut by_cylinder = vec![0; m.positions() as usize];
             for slot in &free {
@@ -381,13 +381,13 @@ fn a_read_finds_the_last_write() {
                 _ => noise.below((blocks / 8 + step / 4).min(blocks)),
             };
             let busy = free.iter().copied().fold(0, u64::max);
-            log.settle(&m, now, busy);
+            log.settle(&m, Time(now), Time(busy));
             let write = noise.below(2) == 0 || step < fill;
             let end = now + 1_000_000 + noise.below(15_000_000);
             let place = if write {
-                let order = AccessRequest::plain(block << 3, 8, now);
-                let place = Writer(&mut log).place(&m, &order, 0, &arms[a], now);
-                log.pass_ends(end);
+                let order = AccessRequest::plain(block << 3, 8, Time(now));
+                let place = Writer(&mut log).place(&m, &order, 0, &arms[a], Time(now));
+                log.pass_ends(Time(end));
                 place.expect("a place")
             } else {
                 locate(&log, &m, block << 3).expect("a place")

@@ -9,7 +9,7 @@ use headstack_drive::mechanics::{Arm, Mechanics};
 use headstack_drive::service::pass::{AccessRequest, LayoutPlaces, Places};
 use headstack_drive::Models;
 use headstack_testkit::XorShift;
-use headstack_units::{Bytes, Turn};
+use headstack_units::{Bytes, Time, Turn};
 use std::collections::HashMap;
 
 /// The content of a sector: an address, and the number of the write of the host.
@@ -54,11 +54,11 @@ impl Naive {
             while !direct && !media.has_room(count) {
                 self.clean(media);
             }
-            let order = AccessRequest::plain(address, count, 0);
+            let order = AccessRequest::plain(address, count, Time::ZERO);
             let mut done = 0;
             while done < count {
                 let mut writer = Writer { media, direct };
-                let place = writer.place(&self.m, &order, done, &Arm::default(), 0);
+                let place = writer.place(&self.m, &order, done, &Arm::default(), Time::ZERO);
                 let place = place.expect("a place");
                 let (sector, run) = (self.sector(&place), place.run.min(count - done));
                 self.check_order(media, sector, u64::from(run));
@@ -78,8 +78,8 @@ impl Naive {
     fn clean(&mut self, media: &mut MediaCache) {
         let step = media.next_step(&self.m).expect("something to clean");
         let mut places = LayoutPlaces;
-        let order = AccessRequest::plain(step.sector, step.count, 0);
-        let place = places.place(&self.m, &order, 0, &Arm::default(), 0);
+        let order = AccessRequest::plain(step.sector, step.count, Time::ZERO);
+        let place = places.place(&self.m, &order, 0, &Arm::default(), Time::ZERO);
         assert!(place.expect("a place").run >= step.count, "a step leaves its track");
         for sector in step.sector..step.sector + u64::from(step.count) {
             if step.write {

@@ -2,7 +2,7 @@ use headstack_drive::power::conditions::*;
 use headstack_drive::power::{build, Shape, PLUGINS};
 use headstack_engine::random;
 use headstack_schema::{Params, SpecError};
-use headstack_units::Rpm;
+use headstack_units::{Rpm, Span, Time};
 use rand::Rng;
 
 const S: u64 = 1_000_000_000;
@@ -32,12 +32,12 @@ standby = { timer = "20 s", enter_time = "5 s" }
 /// All phases from `idle_from` on, with a command at `command`.
 fn course(design: &Conditions, idle_from: u64, command: u64) -> (Vec<ConditionPhase>, u64) {
     let mut all = Vec::new();
-    let ready = Rest::new(idle_from).wake(design, command, &mut |s| all.push(s));
-    (all, ready)
+    let ready = Rest::new(Time(idle_from)).wake(design, Time(command), &mut |s| all.push(s));
+    (all, ready.0)
 }
 
 fn row(s: &ConditionPhase) -> (Condition, Passage, u64, u64, f64) {
-    (s.condition, s.passage, s.from, s.to, s.watts)
+    (s.condition, s.passage, s.from.0, s.to.0, s.watts)
 }
 
 /// Idle from 1 s, a command at 30 s. By hand: 2 s at 10 W, 0.5 s at 10 W, 7.5 s at 8 W, 2 s at 8 W, 8 s at 6
@@ -72,7 +72,7 @@ fn time_and_energy_by_condition() {
     let d = design(DRIVE).unwrap();
     let (all, _) = course(&d, S, 30 * S);
     let mut time = ConditionTime::default();
-    all.iter().for_each(|s| time.add(s, 36 * S));
+    all.iter().for_each(|s| time.add(s, Time(36 * S)));
     assert_eq!(time.total_ns(), 33 * S);
     let e = time.energy(&d);
     let want = [(0.0, 0.0), (8.0, 65.0), (10.0, 64.0), (4.0, 4.0), (5.0, 30.0), (6.0, 150.0)];
@@ -84,7 +84,7 @@ fn time_and_energy_by_condition() {
     assert!((e.all_standby().time_s - 15.0).abs() < 1e-9);
     // The last six seconds only.
     let mut first = ConditionTime::default();
-    all.iter().for_each(|s| first.add(s, 30 * S));
+    all.iter().for_each(|s| first.add(s, Time(30 * S)));
     let last = time.since(&first).energy(&d).all_standby();
     assert_eq!((last.time_s, last.energy_j), (6.0, 150.0));
 }
@@ -108,9 +108,9 @@ fn ways_down_are_finished_or_broken_off() {
     // A tenth of 3 s would be 0.3 s, but the heads are unloaded: 0.4 s.
     assert_eq!(course(&d, 0, 10 * S + S / 5).1, 10 * S + S / 5 + 4 * S / 10);
     // A command that arrives during the recovery does not change its end.
-    let mut rest = Rest::new(0);
-    assert_eq!(rest.wake(&d, 40 * S, &mut |_| {}), 52 * S);
-    assert_eq!(rest.ready(&d, 45 * S), 52 * S);
+    let mut rest = Rest::new(Time::ZERO);
+    assert_eq!(rest.wake(&d, Time(40 * S), &mut |_| {}), Time(52 * S));
+    assert_eq!(rest.ready(&d, Time(45 * S)), Time(52 * S));
 }
 
 /// A host asks for standby and later for `idle_b`: 12 s of spin-up, then half a second of unloading. The
@@ -120,11 +120,11 @@ fn a_host_asks() {
     use {Condition::*, Passage::*};
     let d = design(DRIVE).unwrap();
     let mut all = Vec::new();
-    let mut rest = Rest::new(0);
-    rest.ask(&d, S, Standby, &mut |s| all.push(s));
-    rest.ask(&d, 100 * S, IdleB, &mut |s| all.push(s));
-    rest.advance(&d, 124 * S, &mut |s| all.push(s));
-    let rows: Vec<_> = all.iter().map(|s| (s.condition, s.passage, s.from / MS, s.to / MS)).collect();
+    let mut rest = Rest::new(Time::ZERO);
+    rest.ask(&d, Time(S), Standby, &mut |s| all.push(s));
+    rest.ask(&d, Time(100 * S), IdleB, &mut |s| all.push(s));
+    rest.advance(&d, Time(124 * S), &mut |s| all.push(s));
+    let rows: Vec<_> = all.iter().map(|s| (s.condition, s.passage, s.from.0 / MS, s.to.0 / MS)).collect();
     assert_eq!(
         rows,
         [
@@ -139,8 +139,8 @@ fn a_host_asks() {
     );
     assert_eq!(rest.condition(), IdleC);
     // Asked to be ready after three quarters of the change to the lower speed: 2.25 s.
-    rest.ask(&d, 124 * S, Active, &mut |_| {});
-    assert_eq!(rest.ready(&d, 124 * S), 124 * S + 2_250 * MS);
+    rest.ask(&d, Time(124 * S), Active, &mut |_| {});
+    assert_eq!(rest.ready(&d, Time(124 * S)), Time(124 * S + 2_250 * MS));
 }
 
 /// A shallower condition with the longer timer is never entered. Of two that are due together the deeper one
@@ -197,6 +197,10 @@ fn bad_values_are_named() {
     assert_eq!(design("conditions = 3").unwrap_err().key, "power.conditions");
 }
 
+fn ms(ms: u64) -> Span {
+    Span((ms * MS) as i64)
+}
+
 /// A drive with random conditions, in whole milliseconds.
 fn any_design(random: &mut impl Rng) -> Conditions {
     let mut watts = 10.0;
@@ -204,11 +208,11 @@ fn any_design(random: &mut impl Rng) -> Conditions {
         watts *= random.random_range(0.4..1.0);
         random.random_bool(0.75).then(|| Step {
             watts,
-            timer: random.random_bool(0.8).then(|| random.random_range(1..40) * MS),
-            enter: random.random_range(0..10) * MS,
+            timer: random.random_bool(0.8).then(|| ms(random.random_range(1..40))),
+            enter: ms(random.random_range(0..10)),
             enter_watts: random.random_bool(0.5).then(|| random.random_range(0.0..12.0)),
             // A recovery of zero length would not be told.
-            recovery: random.random_range(1..20) * MS,
+            recovery: ms(random.random_range(1..20)),
             recovery_watts: random.random_range(10.0..25.0),
         })
     });
@@ -221,11 +225,13 @@ fn by_the_clock(d: &Conditions, milliseconds: u64) -> Vec<(Condition, Passage)> 
     let mut seen = Vec::new();
     for now in 0..milliseconds {
         while busy == 0 {
-            let due = |c: &Condition| d.step(*c).and_then(|s| s.timer).is_some_and(|t| t <= now * MS) && *c > at;
+            let due = |c: &Condition| {
+                d.step(*c).and_then(|s| s.timer).is_some_and(|t| t <= Span((now * MS) as i64)) && *c > at
+            };
             // Timers that expired together, or while another condition was entered: the deepest counts.
             let Some(next) = Condition::LOW.into_iter().rev().find(due) else { break };
             at = next;
-            busy = d.step(next).map_or(0, |s| s.enter / MS);
+            busy = d.step(next).map_or(0, |s| s.enter.non_negative() / MS);
         }
         seen.push((at, if busy > 0 { Passage::Entering } else { Passage::Holding }));
         busy = busy.saturating_sub(1);
@@ -238,12 +244,12 @@ fn the_same_as_by_the_clock() {
     for seed in 0..400 {
         let random = &mut random::stream(seed, "by-the-clock");
         let d = any_design(random);
-        let mut rest = Rest::new(0);
+        let mut rest = Rest::new(Time::ZERO);
         let mut stretches = Vec::new();
-        rest.advance(&d, 120 * MS, &mut |s| stretches.push(s));
+        rest.advance(&d, Time(120 * MS), &mut |s| stretches.push(s));
         for (ms, seen) in by_the_clock(&d, 120).into_iter().enumerate() {
             let now = ms as u64 * MS;
-            let s = stretches.iter().find(|s| s.from <= now && now < s.to).expect("no gap");
+            let s = stretches.iter().find(|s| s.from <= Time(now) && now < s.to.0).expect("no gap");
             assert_eq!((s.condition, s.passage), seen, "seed {seed}, {ms} ms, {d:?}");
         }
     }
@@ -258,26 +264,26 @@ fn stretches_tile_time() {
         let random = &mut random::stream(seed, "tiling");
         let d = any_design(random);
         let (mut whole, mut pieces) = (Vec::new(), Vec::new());
-        let (mut one, mut other) = (Rest::new(5), Rest::new(5));
+        let (mut one, mut other) = (Rest::new(Time(5)), Rest::new(Time(5)));
         let mut now = 5;
         for _ in 0..12 {
             for _ in 0..random.random_range(0..4) {
                 now += random.random_range(0..15) * MS + random.random_range(0..9);
-                other.advance(&d, now, &mut |s| pieces.push(s));
+                other.advance(&d, Time(now), &mut |s| pieces.push(s));
             }
             let c = Condition::LOW[random.random_range(0..4)];
             if random.random_bool(0.5) && d.has(c) {
-                one.ask(&d, now, c, &mut |s| whole.push(s));
-                other.ask(&d, now, c, &mut |s| pieces.push(s));
+                one.ask(&d, Time(now), c, &mut |s| whole.push(s));
+                other.ask(&d, Time(now), c, &mut |s| pieces.push(s));
             } else {
-                let ready = one.wake(&d, now, &mut |s| whole.push(s));
-                assert_eq!(other.wake(&d, now, &mut |s| pieces.push(s)), ready, "seed {seed}");
-                assert!(now <= ready && ready <= now + 30 * MS, "seed {seed}");
-                now = ready;
+                let ready = one.wake(&d, Time(now), &mut |s| whole.push(s));
+                assert_eq!(other.wake(&d, Time(now), &mut |s| pieces.push(s)), ready, "seed {seed}");
+                assert!(now <= ready.0 && ready <= Time(now + 30 * MS), "seed {seed}");
+                now = ready.0;
             }
         }
-        one.advance(&d, now, &mut |s| whole.push(s));
-        other.advance(&d, now, &mut |s| pieces.push(s));
+        one.advance(&d, Time(now), &mut |s| whole.push(s));
+        other.advance(&d, Time(now), &mut |s| pieces.push(s));
         assert_eq!(one, other, "seed {seed}");
         check_tiling(&whole, 5, now, seed);
         check_tiling(&pieces, 5, now, seed);
@@ -296,11 +302,11 @@ fn check_tiling(all: &[ConditionPhase], from: u64, to: u64, seed: u64) {
     let mut at = from;
     let mut last: Option<&ConditionPhase> = None;
     for s in all {
-        assert!(s.from == at && s.to > at && s.watts >= 0.0, "seed {seed}: {s:?} after {last:?}");
+        assert!(s.from == Time(at) && s.to > Time(at) && s.watts >= 0.0, "seed {seed}: {s:?} after {last:?}");
         if let Some(l) = last.filter(|l| l.passage != Passage::Leaving) {
             assert!(s.condition >= l.condition, "seed {seed}: {s:?} after {l:?}");
         }
-        at = s.to;
+        at = s.to.0;
         last = Some(s);
     }
     assert_eq!(at, to, "seed {seed}");

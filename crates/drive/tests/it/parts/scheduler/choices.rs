@@ -15,7 +15,7 @@ use headstack_drive::scheduler::urgency::{nearest, BesideLimits, Urgency};
 use headstack_drive::scheduler::*;
 use headstack_drive::spec::{DriveSpec, Params};
 use headstack_testkit::XorShift;
-use headstack_units::{Lba, Span, Turn};
+use headstack_units::{Lba, Span, Time, Turn};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -107,7 +107,7 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
             }
         }
         let delay = if a == view.active_set { view.active_delay[write as usize] } else { 0 };
-        let at = view.start[write as usize] + delay;
+        let at = view.start[write as usize].after(delay);
         let p = view.mechanics.position(arm, &w.place, write, at);
         let (seek, total) = (delay + p.seek, delay + p.total());
         let rank = match view.arm_choice {
@@ -130,16 +130,16 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
         "fcfs" => queue.by_age().next().expect("a command"),
         "sptf" => scan(queue, |w| positioning(view, w)),
         "satf" => scan(queue, |w| if view.buffer.serves(w) { -1.0 } else { positioning(view, w) + transfer(w) }),
-        "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64),
+        "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * view.now.ns_from(w.arrival.at) as f64),
         ESTIMATED => scan(queue, |w| {
-            let price = positioning(view, w) - 0.006 * (view.now - w.arrival.at) as f64;
+            let price = positioning(view, w) - 0.006 * view.now.ns_from(w.arrival.at) as f64;
             price + 1.4e6 * error_of(view.now, w.request.id)
         }),
         "depth-aged-sptf" | "deadline-sptf" => scan(queue, |w| match view.buffer.serves(w) {
             true => f64::NEG_INFINITY,
             false => {
                 let weight = 1.3 / queue.len() as f64;
-                positioning(view, w) - weight * (view.now - w.arrival.at) as f64
+                positioning(view, w) - weight * view.now.ns_from(w.arrival.at) as f64
             }
         }),
         "sstf" => scan(queue, |w| {
@@ -236,8 +236,8 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             head_sets: limited.then_some(&head_sets[..]),
             usable: 1 + 2 * noise.below(1 << (arms - 1)),
             arm_choice: if limited { choice } else { ArmChoice::Positioning },
-            now,
-            start: [read, read + noise.below(2) * 300_000],
+            now: Time(now),
+            start: [Time(read), Time(read + noise.below(2) * 300_000)],
             active_set: noise.below(arms as u64) as usize,
             active_delay: [noise.below(2) * noise.below(60_000_000), noise.below(2) * 90_000],
             last_end: noise.below(m.layout.capacity()),
@@ -303,7 +303,7 @@ fn bounds_are_bounds() {
         for i in 0..n {
             let arm = anywhere(&mut noise);
             let at = noise.below(1 << 60);
-            let start = [at, at + noise.below(3) * 100_000];
+            let start = [Time(at), Time(at + noise.below(3) * 100_000)];
             let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)];
             let write = noise.below(2) == 0;
             let w = write as usize;
@@ -311,11 +311,11 @@ fn bounds_are_bounds() {
             if i % 4 == 0 {
                 // Close to where the head arrives, where a few nanoseconds decide on a turn.
                 let seek = m.move_ns(&arm, place.cylinder, place.head, write);
-                let there = headstack_units::Time(start[w] + delay[w] + seek);
+                let there = start[w].after(delay[w] + seek);
                 let near = Turn(noise.below(1 << 48)).since(Turn(1 << 47));
                 place.angle = m.rotation.angle_at(there).since(arm.angle).plus(near);
             }
-            let p = m.position(&arm, &place, write, start[w] + delay[w]);
+            let p = m.position(&arm, &place, write, start[w].after(delay[w]));
             let exact = delay[w] + p.total();
             let mut queue = Queue::new(scheduler("sptf", "").needs());
             let request = DriveRequest {
@@ -382,13 +382,13 @@ fn bounds_with_ages_are_bounds() {
         let start = oldest + later + noise.below(1 << 40);
         let chunk = queue.positions().piece(0);
         let row = (0..2).find(|r| chunk.number[*r] == 1).expect("the younger one");
-        let ageing = floor.ageing(weight, oldest);
-        let approach = floor.at(&m, [start; 2]).approach(&arm, [0; 2]);
+        let ageing = floor.ageing(weight, Time(oldest));
+        let approach = floor.at(&m, [Time(start); 2]).approach(&arm, [0; 2]);
         let mut scores = [0; headstack_drive::queue::CHUNK];
         let least = approach.score::<true>(chunk, &mut scores, &ageing);
         assert_eq!(least as i16, scores[0].min(scores[1]));
         let score = scores[row] as u32;
-        let exact = m.position(&arm, &place, false, start).total() as f64 + weight * later as f64;
+        let exact = m.position(&arm, &place, false, Time(start)).total() as f64 + weight * later as f64;
         assert!(score <= floor.limit::<true>(exact as u64, &ageing), "{score} {exact} {weight} {later}");
         if approach.is_sure::<true>(chunk, (row, score), &ageing, later) {
             sure += 1;
@@ -428,8 +428,8 @@ fn choice_ns(name: &str, m: &Mechanics, n: u64) -> u128 {
             head_sets: None,
             usable: 1,
             arm_choice: ArmChoice::Positioning,
-            now,
-            start: [now, now],
+            now: Time(now),
+            start: [Time(now), Time(now)],
             active_set: 0,
             active_delay: [0, 0],
             last_end,
@@ -486,7 +486,7 @@ fn choices_beside_limits_equal_plain_scans() {
             queue.push(request, arrival_at(now), sectors, |p| {
                 assert!(m.layout.locate_into(sectors.0, p));
             });
-            limits.waits(queue.newest(), request.hint, request.command.writes(), now, now);
+            limits.waits(queue.newest(), request.hint, request.command.writes(), Time(now), Time(now));
             now += noise.below(1 << 22);
             queue.place_lone();
             let heads: Vec<Arm> = (0..arms).map(|_| anywhere(&mut noise)).collect();
@@ -496,8 +496,8 @@ fn choices_beside_limits_equal_plain_scans() {
                 head_sets: None,
                 usable: u64::MAX,
                 arm_choice: ArmChoice::Positioning,
-                now,
-                start: [now; 2],
+                now: Time(now),
+                start: [Time(now); 2],
                 active_set: 0,
                 active_delay: [0; 2],
                 last_end: 0,
@@ -512,16 +512,17 @@ fn choices_beside_limits_equal_plain_scans() {
                 };
                 let weight = 0.7 / queue.len() as f64;
                 let urgency = Urgency { after: 0.5, before_ns: f64::INFINITY };
-                let order = BesideLimits { weight, slack_weight: 0.1, urgency, detour_late_ns: 0, head_start_ns: 0.0 };
+                let order =
+                    BesideLimits { weight, slack_weight: 0.1, urgency, detour_late: Span::ZERO, head_start_ns: 0.0 };
                 let want = scan(&queue, |w| {
-                    let worth = weight * (now - w.arrival.at) as f64;
-                    let waited = |t: Target| (now - t.received) as f64;
-                    let slack = |t: Target| 0.1 * (t.wait as f64 * 0.5 - waited(t)).max(0.0);
+                    let worth = weight * Time(now).ns_from(w.arrival.at) as f64;
+                    let waited = |t: Target| Time(now).ns_from(t.received) as f64;
+                    let slack = |t: Target| 0.1 * (t.wait.0 as f64 * 0.5 - waited(t)).max(0.0);
                     positioning(&view, w) + target(w).map_or(-worth, slack)
                 });
                 let got = choose_beside(&mut search, &queue, &view, (deadlines, &order));
                 assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
-                let is_due = |t: Target| (now - t.received) as f64 >= t.wait as f64 * 0.5;
+                let is_due = |t: Target| Time(now).ns_from(t.received) as f64 >= t.wait.0 as f64 * 0.5;
                 let want = scan(&queue, |w| match target(w).is_some_and(is_due) {
                     true => positioning(&view, w),
                     false => f64::INFINITY,

@@ -2,7 +2,7 @@ use crate::parts::fixtures::small_drive;
 use headstack_drive::mechanics::Arm;
 use headstack_drive::service::pass::*;
 use headstack_testkit::XorShift;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 
 /// A pass that can take the short way gives the same result on the long way.
 #[test]
@@ -22,14 +22,14 @@ fn plain_passes_are_passes() {
             sector: draw(m.layout.capacity()),
             count: draw(40) as u32,
             write,
-            start,
+            start: Time(start),
             minimum_move: draw(2) * draw(3_000_000),
             on_arrival: draw(2) == 0,
             watermark: draw(30) as u32,
             // A sector takes 88 us.
             link_ns: [0.0, 20e3, 88.4e3, 130e3][draw(4) as usize],
             supply: write.then(|| Supply {
-                start: start + draw(6_000_000),
+                start: Time(start + draw(6_000_000)),
                 gate: draw(20) as u32,
                 buffer: 20 + draw(30),
             }),

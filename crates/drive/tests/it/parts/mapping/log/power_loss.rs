@@ -14,7 +14,7 @@ use headstack_drive::models::Models;
 use headstack_drive::service::pass::{AccessRequest, LayoutPlaces, Places};
 use headstack_drive::spec::DriveSpec;
 use headstack_testkit::XorShift;
-use headstack_units::Turn;
+use headstack_units::{Time, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The content of a slot: the block, the sequence number of its header, and the number of the host's write (0: before
@@ -120,33 +120,33 @@ impl World {
 
     /// The host writes a block with this arm.
     fn write(&mut self, arm: &mut Arm, block: u64, (now, end): (u64, u64)) {
-        let order = AccessRequest::plain(block << 3, 8, now);
-        let place = Writer(&mut self.log).place(&self.m, &order, 0, arm, now);
+        let order = AccessRequest::plain(block << 3, 8, Time(now));
+        let place = Writer(&mut self.log).place(&self.m, &order, 0, arm, Time(now));
         let place = place.expect("a place");
-        self.log.pass_ends(end);
+        self.log.pass_ends(Time(end));
         self.put(&place, (now, end), block, None);
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
     }
 
     /// Cleaning reads or writes a block with this arm. False if it has nothing to do.
     fn clean(&mut self, arm: &mut Arm, (now, end): (u64, u64)) -> bool {
-        let Some(next) = self.log.next_move(&self.m, arm, now) else { return false };
+        let Some(next) = self.log.next_move(&self.m, arm, Time(now)) else { return false };
         match next {
             Move::Read(block) => {
                 let slot = self.log.map.get(block).expect("a slot");
                 let content = self.content(slot, now).expect("a whole copy");
                 assert_eq!(content.block, block, "what is moved is the block");
                 self.held.insert(block, content.version);
-                self.log.read_ends(end);
+                self.log.read_ends(Time(end));
             }
             Move::Write { block, cylinder, ready } => {
-                let order = self.log.order_of(&next, now);
+                let order = self.log.order_of(&next, Time(now));
                 let mut places = Mover { log: &mut self.log, cylinder, ready };
-                let place = places.place(&self.m, &order, 0, arm, now);
+                let place = places.place(&self.m, &order, 0, arm, Time(now));
                 let place = place.expect("a slot of the target");
                 assert_eq!(place.cylinder, cylinder);
-                let times = (now.max(ready), end + ready.saturating_sub(now));
-                self.log.pass_ends(times.1);
+                let times = (now.max(ready.0), end + ready.ns_since(Time(now)));
+                self.log.pass_ends(Time(times.1));
                 let version = self.held.remove(&block);
                 self.put(&place, times, block, version);
                 (arm.cylinder, arm.head) = (place.cylinder, place.head);
@@ -159,13 +159,13 @@ impl World {
     fn save(&mut self, arm: &mut Arm, (now, end): (u64, u64)) {
         let complete = self.log.counted.n_checkpoints;
         let begins = self.fixed.is_none();
-        let Some(order) = self.log.next_part(&self.m, now) else { return };
+        let Some(order) = self.log.next_part(&self.m, Time(now)) else { return };
         if begins {
             let blocks = 0..self.log.blocks;
             let map = blocks.filter_map(|b| Some((b, self.log.map.get(b)?)));
             self.fixed = Some((self.sequence, map.collect()));
         }
-        let place = LayoutPlaces.place(&self.m, &order, 0, arm, now).expect("a place");
+        let place = LayoutPlaces.place(&self.m, &order, 0, arm, Time(now)).expect("a place");
         assert!(order.sector >= self.log.blocks << 3, "behind all blocks");
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
         self.log.part_ends();
@@ -311,7 +311,7 @@ fn run(policy: &str, model: RecoveryModel, together: bool, seed: u64) -> Did {
         let now = clock.max(free[a]) + noise.below(3) * noise.below(4_000_000);
         clock = now;
         let busy = free.iter().copied().fold(0, u64::max);
-        world.log.settle(&world.m, now, busy);
+        world.log.settle(&world.m, Time(now), Time(busy));
         let end = now + 1_000_000 + noise.below(15_000_000);
         let block = match noise.below(3) {
             _ if full && step < blocks => step,
