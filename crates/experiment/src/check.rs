@@ -9,6 +9,7 @@ use crate::experiment::Experiment;
 use crate::inputs::Inputs;
 use crate::overrides::Overrides;
 use crate::run::{as_it_is, known_names, placed, Job, RunError, RunOptions};
+use headstack_block::layer::tree::LayerSpec;
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{DriveDesign, DriveSpec};
 use headstack_schema::SpecError;
@@ -72,8 +73,8 @@ pub fn check_experiment(experiment: &Experiment, inputs: &Inputs) -> Vec<RunErro
 
 /// Reads the parameters of a system's organisation.
 fn organisation(experiment: &Experiment, inputs: &Inputs, s: usize) -> Result<(), SpecError> {
-    let (name, parameters) = experiment.system[s].organisation()?;
-    let read = inputs.organisations.find("organisation", &name)?.effective(&parameters).map(drop);
+    let LayerSpec { name, params, .. } = &experiment.system[s].organisation;
+    let read = inputs.organisations.find("organisation", name)?.effective(params).map(drop);
     read.map_err(|e| e.within("organisation"))
 }
 

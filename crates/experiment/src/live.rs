@@ -77,7 +77,7 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
         return Err(SpecError::new("capping", "a table", need));
     }
     let seed = system.seed.unwrap_or(seed);
-    let layers = layers_of(system, seed)?;
+    let layers = layers_of(system, seed);
     let kinds = system.designs(base, seed, inputs)?;
     let build = || Tree::new(DriveKind::all(&kinds)?, &layers, &inputs.layers, &inputs.elevators);
     let tree = build()?;
@@ -110,11 +110,9 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
 }
 
 /// Organisation and layers of a system, from the host down; the last one is the fault layer.
-fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
-    let (name, params) = system.organisation()?;
-    let organisation = (name != INDEPENDENT).then_some(LayerSpec { name, of: None, params, is_organisation: true });
-    let mut all: Vec<LayerSpec> = organisation.into_iter().collect();
-    all.extend(system.listed_layers()?);
+fn layers_of(system: &System, seed: u64) -> Vec<LayerSpec> {
+    let organisation = Some(&system.organisation).filter(|spec| spec.name != INDEPENDENT);
+    let mut all: Vec<LayerSpec> = organisation.into_iter().chain(&system.layers).cloned().collect();
     if all.last().is_none_or(|last| last.name != fault::NAME) {
         all.push(LayerSpec {
             name: fault::NAME.into(),
@@ -123,7 +121,7 @@ fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
             is_organisation: false,
         });
     }
-    Ok(all)
+    all
 }
 
 impl LiveSystem {
