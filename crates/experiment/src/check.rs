@@ -3,7 +3,7 @@
 //! What a run checks before its first request is checked here: every key and value, names of models, drive files,
 //! layers, changes, and whether traces can be opened. Nothing is simulated and no trace is read to its end.
 
-use crate::document::{located, read_text, toml_value, TOML};
+use crate::document::{has_lists, located, read_text, toml_value, TOML};
 use crate::expected::ExpectedRequests;
 use crate::experiment::Experiment;
 use crate::inputs::Inputs;
@@ -41,8 +41,7 @@ pub fn check_file(file: &Path, inputs: &Inputs) -> Vec<RunError> {
 /// Whether a document describes a drive, and not an experiment.
 fn is_drive(document: &Value) -> bool {
     let has = |key: &str| document.get(key).is_some();
-    let of_experiment = ["workload", "workloads", "system", "systems"];
-    !of_experiment.into_iter().any(has) && (has("geometry") || has("seek"))
+    !has_lists(document) && (has("geometry") || has("seek"))
 }
 
 /// Checks the description of a drive.

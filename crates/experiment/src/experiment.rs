@@ -2,7 +2,7 @@
 //!
 //! Errors name the dotted key, what was got and what is needed, with the nearest known name.
 
-use crate::document::{check_kind, located, read_text, toml_value, TOML};
+use crate::document::{check_kind, located, read_text, toml_value, LISTS, TOML};
 use crate::overrides::Overrides;
 use headstack_block::layer::tree::{AsOrganisation, LayerSpec};
 use headstack_drive::spec::{Dash, Params};
@@ -321,10 +321,9 @@ fn first_names(document: Value) -> Params {
     let Value::Object(mut table) = document else {
         return Params::new();
     };
-    rename(&mut table, "workload", "workloads");
-    rename(&mut table, "system", "systems");
-    for key in ["workload", "system"] {
-        if let Some(entry) = table.get_mut(key).filter(|e| e.is_object()) {
+    for [name, alias] in LISTS {
+        rename(&mut table, name, alias);
+        if let Some(entry) = table.get_mut(name).filter(|e| e.is_object()) {
             *entry = Value::Array(vec![entry.take()]);
         }
     }
@@ -516,11 +515,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn from_text(text: &str, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
-        let experiment = Experiment::changed(toml_value(text, file)?, file.parent(), overrides);
-        let mut experiment = experiment.map_err(|e| located(e, file, Some(text)))?;
-        experiment.file = Some(file.to_path_buf());
-        experiment.text = Some(text.to_string());
-        Ok(experiment)
+        Experiment::in_file(toml_value(text, file)?, file, Some(text), overrides)
     }
 
     /// As [`Experiment::open`], with a document that was read from another kind of file.
@@ -528,9 +523,14 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn of_document(value: Value, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
+        Experiment::in_file(value, file, None, overrides)
+    }
+
+    fn in_file(value: Value, file: &Path, text: Option<&str>, overrides: &Overrides) -> Result<Experiment, SpecError> {
         let experiment = Experiment::changed(value, file.parent(), overrides);
-        let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
+        let mut experiment = experiment.map_err(|e| located(e, file, text))?;
         experiment.file = Some(file.to_path_buf());
+        experiment.text = text.map(str::to_string);
         Ok(experiment)
     }
 

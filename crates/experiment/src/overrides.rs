@@ -1,5 +1,6 @@
 //! Overrides of an experiment: whole tables, single values by dotted key, the seed.
 
+use crate::document::LISTS;
 use crate::dotted::{change_value, parse_key};
 use headstack_drive::spec::Params;
 use headstack_schema::{SpecError, Step, Table};
@@ -22,9 +23,6 @@ pub struct Overrides {
     /// The seed; it replaces one in `run` or `set`.
     pub seed: Option<u64>,
 }
-
-/// Keys of the experiment that hold a table or a list of tables, and their other names.
-const LISTS: [[&str; 2]; 2] = [["workload", "workloads"], ["system", "systems"]];
 
 impl Overrides {
     /// Changes the document of an experiment before it is read.

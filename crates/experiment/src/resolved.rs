@@ -122,10 +122,7 @@ fn without(experiment: &Experiment, keys: &[String]) -> Option<Experiment> {
 
 /// A dotted key as a JSON pointer.
 fn pointer(key: &str) -> String {
-    match key {
-        "" => String::new(),
-        key => format!("/{}", key.replace('.', "/")),
-    }
+    format!("/{}", key.replace('.', "/"))
 }
 
 /// The defaults of a table, but for the keys `except`. Empty lists and tables are left out.
@@ -339,10 +336,7 @@ impl DefaultsFiller<'_> {
             name: spec.name.clone(),
             count: group.count,
             sha256: file.as_ref().and_then(|file| file.sha256.clone()),
-            missing: described.missing,
-            defaults: described.defaults,
-            unsaid: described.unsaid,
-            description: described.description,
+            described,
         };
         if let Some(file) = file {
             file.add_to(&mut self.drive_files);

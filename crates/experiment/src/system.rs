@@ -140,11 +140,9 @@ impl System {
             return vec![DriveGroup { drive, count, set, settings }];
         }
         let group = |own: &DriveGroup| {
-            let mut group = own.clone();
-            group.set = set.clone();
-            group.set.extend(own.set.clone());
-            group.settings = own.settings.clone().or(settings.clone());
-            group
+            let DriveGroup { drive, count, set: own_set, settings: own } = own.clone();
+            let set = set.clone().into_iter().chain(own_set).collect();
+            DriveGroup { drive, count, set, settings: own.or(settings.clone()) }
         };
         self.drives.iter().map(group).collect()
     }
@@ -250,8 +248,7 @@ impl DriveGroup {
         if changes.is_empty() && self.set.is_empty() {
             return Ok(spec);
         }
-        let mut value = serde_json::to_value(&spec)
-            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
+        let mut value = spec.write();
         self.change(&mut value)?;
         DriveSpec::from_value(value, &inputs.models).map_err(|e| e.within("drive"))
     }
@@ -262,10 +259,7 @@ impl DriveGroup {
     /// A key of `set` that does not exist.
     pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
         for (table, whole) in [(&self.settings.changes(), "drive"), (&self.set, "set")] {
-            change_all(drive, table).map_err(|mut e| {
-                e.key = format!("{whole}.{}", e.key);
-                e
-            })?;
+            change_all(drive, table).map_err(|e| e.within(whole))?;
         }
         Ok(())
     }
