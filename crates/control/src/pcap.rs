@@ -306,19 +306,12 @@ fn bounds(device: &Device) -> (Queues, Queues) {
 
 /// Reads `nr_requests` and `queue_depth`, each a lower and an upper bound.
 fn read_bounds(reader: &mut Reader, bottom: Queues, usual: Queues, top: Queues) -> Result<(Queues, Queues), SpecError> {
-    let (host_low, host_high) = reader.range(
-        ("nr_requests", "Least and most places of the host's queue."),
-        (bottom.host, usual.host),
-        bottom.host..=top.host,
-    )?;
-    let (drive_low, drive_high) = reader.range(
-        ("queue_depth", "Least and most depth of the drive's queue."),
-        (bottom.drive, usual.drive),
-        bottom.drive..=top.drive,
-    )?;
-    let least = Queues { host: host_low, drive: drive_low };
-    let agile = Queues { host: host_high, drive: drive_high };
-    Ok((least, agile))
+    let doc = "Least and most places of the host's queue.";
+    let host = reader.range(("nr_requests", doc), [bottom.host, usual.host], bottom.host..=top.host)?;
+    let doc = "Least and most depth of the drive's queue.";
+    let drive = reader.range(("queue_depth", doc), [bottom.drive, usual.drive], bottom.drive..=top.drive)?;
+    let queues = |i: usize| Queues { host: host[i], drive: drive[i] };
+    Ok((queues(0), queues(1)))
 }
 
 /// Reads the sizes for the highest throughput.
@@ -341,24 +334,15 @@ fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, 
 impl Gains {
     /// Reads `raise_factor`, `lower_factor`, `host_queue_power`, `drive_queue_power` and `rounding`.
     fn read(reader: &mut Reader) -> Result<Gains, SpecError> {
-        let (watt, most) = (Watts(0.01), Watts(MOST));
+        let raise = reader.number(("raise_factor", "Gain when power may rise."), 2.0, 0.01..=MOST)?;
+        let lower = reader.number(("lower_factor", "Gain when power must fall."), 8.0, 0.01..=MOST)?;
+        let mut power =
+            |named| -> Result<f64, SpecError> { Ok(reader.number(named, Watts(2.0), Watts(0.01)..=Watts(MOST))?.0) };
         Ok(Gains {
-            raise: reader.number(("raise_factor", "Gain when power may rise."), 2.0, 0.01..=MOST)?,
-            lower: reader.number(("lower_factor", "Gain when power must fall."), 8.0, 0.01..=MOST)?,
-            host_queue_w: reader
-                .number(
-                    ("host_queue_power", "The most by which the host's queue changes the power."),
-                    Watts(2.0),
-                    watt..=most,
-                )?
-                .0,
-            drive_queue_w: reader
-                .number(
-                    ("drive_queue_power", "The most by which the drive's queue changes the power."),
-                    Watts(2.0),
-                    watt..=most,
-                )?
-                .0,
+            raise,
+            lower,
+            host_queue_w: power(("host_queue_power", "The most by which the host's queue changes the power."))?,
+            drive_queue_w: power(("drive_queue_power", "The most by which the drive's queue changes the power."))?,
             rounding: reader.word(("rounding", "What is done with the fraction of a step."), Rounding::Down)?,
         })
     }
@@ -366,7 +350,6 @@ impl Gains {
 
 /// Reads `tolerance`.
 pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, SpecError> {
-    Ok(reader
-        .number(("tolerance", "Differences from the cap up to this change nothing."), usual, Watts(0.0)..=Watts(MOST))?
-        .0)
+    let doc = "Differences from the cap up to this change nothing.";
+    Ok(reader.number(("tolerance", doc), usual, Watts(0.0)..=Watts(MOST))?.0)
 }

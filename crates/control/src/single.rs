@@ -1,10 +1,10 @@
 //! The control loop of one drive, for `pcap-base` and `pcap-agile`.
 
-use crate::guard::{Guard, OnLoss, Turn};
-use crate::pcap::Pcap;
-use crate::{Command, Input, Policy, Status};
-use headstack_schema::SpecError;
-use headstack_units::Span;
+use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
+use crate::pcap::{tolerance, Mode, Pcap, Queues};
+use crate::{Command, Device, Input, Policy, Status};
+use headstack_schema::{Reader, SpecError};
+use headstack_units::{Span, Watts};
 use serde_json::Value;
 
 /// A [`Pcap`] behind a [`Guard`].
@@ -13,6 +13,25 @@ pub(crate) struct Single {
     pub(crate) pcap: Pcap,
     pub(crate) tolerance_w: f64,
     pub(crate) open: Command,
+}
+
+impl Single {
+    /// Reads its parameters. `agile` has the default upper bounds; without them the queues have those of the device, and there
+    /// is no mode.
+    ///
+    /// # Errors
+    /// As [`GuardSettings::read`] and [`Pcap::read`].
+    pub(crate) fn read(reader: &mut Reader, device: &Device, agile: Option<Queues>) -> Result<Single, SpecError> {
+        let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
+        let tolerance_w = tolerance(reader, Watts(0.2))?;
+        let doc = "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.";
+        let mode = match agile {
+            None => Mode::TailLatency,
+            Some(_) => reader.word(("mode", doc), Mode::TailLatency)?,
+        };
+        let pcap = Pcap::read(reader, device, mode, agile)?;
+        Ok(Single { guard: Guard::new(settings), pcap, tolerance_w, open: device.clamp(device.open) })
+    }
 }
 
 impl Policy for Single {

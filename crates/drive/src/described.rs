@@ -13,17 +13,17 @@ use serde_json::Value;
 const PARTS: [&str; 7] = ["positioning", "cache", "overhead", "link", "queue", "power", "cost"];
 
 /// What was said of a drive, and what was taken where nothing was said.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct Described {
-    /// The whole description, in the form of a drive's file.
-    pub description: Value,
+    /// The parts (`power`, `cache`, ...) of [`Described::description`] of which nothing was given.
+    pub missing: Vec<&'static str>,
     /// Dotted keys of the values in it that nobody gave: `power.voice_coil`. Entries of lists, such as zones,
     /// are not looked into.
     pub defaults: Vec<String>,
-    /// The parts of [`Described::description`] of which nothing was given.
-    pub missing: Vec<&'static str>,
     /// What decides the drive's numbers and was not given.
     pub unsaid: Vec<Unsaid>,
+    /// The whole description, in the form of a drive's file.
+    pub description: Value,
 }
 
 /// A part of a description, or one of its values, that decides about results and was not given.

@@ -3,12 +3,13 @@
 //! What a run checks before its first request is checked here: every key and value, names of models, drive files,
 //! layers, changes, and whether traces can be opened. Nothing is simulated and no trace is read to its end.
 
-use crate::document::{located, read_text, toml_value, TOML};
+use crate::document::{has_lists, located, read_text, toml_value, TOML};
 use crate::expected::ExpectedRequests;
 use crate::experiment::Experiment;
 use crate::inputs::Inputs;
 use crate::overrides::Overrides;
 use crate::run::{as_it_is, known_names, placed, Job, RunError, RunOptions};
+use headstack_block::layer::tree::LayerSpec;
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{DriveDesign, DriveSpec};
 use headstack_schema::SpecError;
@@ -40,8 +41,7 @@ pub fn check_file(file: &Path, inputs: &Inputs) -> Vec<RunError> {
 /// Whether a document describes a drive, and not an experiment.
 fn is_drive(document: &Value) -> bool {
     let has = |key: &str| document.get(key).is_some();
-    let of_experiment = ["workload", "workloads", "system", "systems"];
-    !of_experiment.into_iter().any(has) && (has("geometry") || has("seek"))
+    !has_lists(document) && (has("geometry") || has("seek"))
 }
 
 /// Checks the description of a drive.
@@ -72,8 +72,8 @@ pub fn check_experiment(experiment: &Experiment, inputs: &Inputs) -> Vec<RunErro
 
 /// Reads the parameters of a system's organisation.
 fn organisation(experiment: &Experiment, inputs: &Inputs, s: usize) -> Result<(), SpecError> {
-    let (name, parameters) = experiment.system[s].organisation()?;
-    let read = inputs.organisations.find("organisation", &name)?.effective(&parameters).map(drop);
+    let LayerSpec { name, params, .. } = &experiment.system[s].organisation;
+    let read = inputs.organisations.find("organisation", name)?.effective(params).map(drop);
     read.map_err(|e| e.within("organisation"))
 }
 

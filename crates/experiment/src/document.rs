@@ -6,6 +6,14 @@ use headstack_schema::SpecError;
 use serde_json::Value;
 use std::path::Path;
 
+/// Keys of an experiment that hold a table or a list of tables, and their other names.
+pub(crate) const LISTS: [[&str; 2]; 2] = [["workload", "workloads"], ["system", "systems"]];
+
+/// Whether a document has one of them.
+pub(crate) fn has_lists(document: &Value) -> bool {
+    LISTS.iter().flatten().any(|key| document.get(key).is_some())
+}
+
 /// An error of the document in a file, with the line that it is about: `text` is the file's, if that is TOML.
 /// An error of another file, which has its own line, keeps that.
 pub(crate) fn located(mut e: SpecError, file: &Path, text: Option<&str>) -> SpecError {
@@ -17,12 +25,8 @@ pub(crate) fn located(mut e: SpecError, file: &Path, text: Option<&str>) -> Spec
     if whole {
         e.key.clear();
     }
-    let named = |name: &str, alias: &str| {
-        let rest = e.key.strip_prefix(name)?;
-        Some(format!("{alias}{rest}"))
-    };
-    let others = [named("workload", "workloads"), named("system", "systems")];
-    let others: Vec<String> = others.into_iter().flatten().collect();
+    let named = |[name, alias]: &[&str; 2]| Some(format!("{alias}{}", e.key.strip_prefix(name)?));
+    let others: Vec<String> = LISTS.iter().filter_map(named).collect();
     let mut e = located_at(e, file, text, &others);
     if whole {
         e.key.push_str(": experiment");
@@ -36,8 +40,7 @@ pub(crate) fn located(mut e: SpecError, file: &Path, text: Option<&str>) -> Spec
 /// For the whole document.
 pub(crate) fn check_kind(document: &Value) -> Result<(), SpecError> {
     let has = |key: &str| document.get(key).is_some();
-    let lists = ["workload", "workloads", "system", "systems"];
-    if lists.into_iter().any(has) || !(has("geometry") && has("seek")) {
+    if has_lists(document) || !(has("geometry") && has("seek")) {
         return Ok(());
     }
     let need = "an experiment; a drive is named in one, as drive = \"PATH\" of a [[system]]";

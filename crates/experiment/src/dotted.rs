@@ -1,7 +1,7 @@
 //! Changes values of a description by dotted keys and nested tables.
 
 use headstack_drive::spec::Params;
-use headstack_engine::SpecError;
+use headstack_schema::{SpecError, Step};
 use serde_json::Value;
 
 /// No description is nested this deeply; deeper values could overflow the stack of recursive code.
@@ -22,37 +22,6 @@ pub fn change_all(target: &mut Value, changes: &Params) -> Result<(), SpecError>
     Ok(())
 }
 
-/// One part of a dotted key.
-pub enum Step {
-    /// A key of a table, or an index of a list if it is a number.
-    Key(String),
-    /// An index of a list, in brackets.
-    Index(usize),
-}
-
-impl Step {
-    /// The index in a list.
-    pub fn index(&self) -> Option<usize> {
-        match self {
-            Step::Index(index) => Some(*index),
-            Step::Key(key) => key.parse().ok(),
-        }
-    }
-
-    /// The dotted key of `steps`, indices in brackets.
-    pub(crate) fn joined(steps: &[Step]) -> String {
-        let mut joined = String::new();
-        for step in steps {
-            match (step.index(), step) {
-                (None, Step::Key(key)) if joined.is_empty() => joined += key,
-                (None, Step::Key(key)) => joined += &format!(".{key}"),
-                (index, _) => joined += &format!("[{}]", index.unwrap_or_default()),
-            }
-        }
-        joined
-    }
-}
-
 /// The parts of a dotted key.
 ///
 /// # Errors
@@ -64,20 +33,8 @@ pub fn parse_key(key: &str) -> Result<Vec<Step>, SpecError> {
         let need = format!("a key of at most {MOST_LEVELS} parts");
         return Err(SpecError::new(format!("{beginning}..."), format!("{levels} parts"), need));
     }
-    read_steps(key).ok_or_else(|| SpecError::new(key, "a bad key", "a dotted key, indices in brackets"))
-}
-
-fn read_steps(key: &str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    for piece in key.split('.') {
-        let mut parts = piece.split('[');
-        let name = parts.next().filter(|n| !n.is_empty())?;
-        steps.push(Step::Key(name.to_string()));
-        for index in parts {
-            steps.push(Step::Index(index.strip_suffix(']')?.parse().ok()?));
-        }
-    }
-    Some(steps)
+    let steps: Option<Vec<Step>> = Step::each(key).collect();
+    steps.ok_or_else(|| SpecError::new(key, "a bad key", "a dotted key, indices in brackets"))
 }
 
 /// Changes the value at `path`. Tables are merged, anything else is replaced; null removes.

@@ -2,12 +2,13 @@
 //!
 //! Errors name the dotted key, what was got and what is needed, with the nearest known name.
 
-use crate::document::{check_kind, located, read_text, toml_value, TOML};
+use crate::document::{check_kind, located, read_text, toml_value, LISTS, TOML};
 use crate::overrides::Overrides;
+use headstack_block::layer::tree::{AsOrganisation, LayerSpec};
 use headstack_drive::spec::{Dash, Params};
 use headstack_drive::DriveSpec;
 use headstack_engine::quantiles::EXACT_LIMIT;
-use headstack_schema::{missing, wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table};
+use headstack_schema::{wrong_kind, Adapter, Choice, Field, Kind, Parameter, SpecError, Table};
 use headstack_sim::capping::{self, Capping};
 use headstack_sim::change::Change;
 use headstack_sim::simulate::warm_up::WarmUp;
@@ -225,12 +226,12 @@ pub struct System {
     #[param(default)]
     pub name: String,
     /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
-    #[param(default, kind = Kind::OneOf(vec![Kind::Text, DriveSpec::kind()]))]
+    #[param(default, kind = drive_kind())]
     pub drive: Value,
     /// Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values
     /// to change; keys that it leaves out are taken from the system.
     #[param(default)]
-    pub drives: Vec<Params>,
+    pub drives: Vec<DriveGroup>,
     /// Values of the drive to change, by dotted key or nested tables.
     #[param(default, alias = "drive_overrides")]
     pub set: Params,
@@ -238,12 +239,52 @@ pub struct System {
     #[param(default = 1)]
     pub count: u32,
     /// Name of an organisation, or a table with `name` and its parameters.
-    #[param(default = "independent".into(), kind = entry_kind("organisation"))]
-    pub organisation: Value,
+    #[param(default = LayerSpec::organisation("independent"), with = AsOrganisation)]
+    pub organisation: LayerSpec,
     /// Layers over the drives, from the host down: names, or tables with `name`, `of` and parameters. The
     /// organisation then maps devices to the units of the first layer.
-    #[param(default, kind = Kind::List { of: Box::new(entry_kind("layer")), length: None })]
-    pub layers: Vec<Value>,
+    #[param(default)]
+    pub layers: Vec<LayerSpec>,
+    /// What entries of `drives` may have themselves.
+    #[param(flatten)]
+    pub settings: DriveSettings,
+    /// Whether the spindles rotate in phase.
+    #[param(default)]
+    pub spindles: Spindles,
+    /// Seed of this system's drives instead of the run's.
+    pub seed: Option<u64>,
+    /// Changes while it runs.
+    #[param(default)]
+    pub change: Vec<Change>,
+    /// Power capping; what it leaves out is the experiment's.
+    #[param(default, kind = Capping::kind())]
+    pub capping: Params,
+}
+
+/// Drives of one kind.
+#[derive(Debug, Clone, PartialEq, Table)]
+pub struct DriveGroup {
+    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
+    #[param(kind = drive_kind())]
+    pub drive: Value,
+    /// Number of drives.
+    #[param(default = 1)]
+    pub count: u32,
+    /// Values of the drive to change, by dotted key or nested tables.
+    #[param(default)]
+    pub set: Params,
+    /// Those of the system, unless it has its own.
+    #[param(flatten)]
+    pub settings: DriveSettings,
+}
+
+fn drive_kind() -> Kind {
+    Kind::OneOf(vec![Kind::Text, DriveSpec::kind()])
+}
+
+/// Keys of a system that change its drives, and that entries of `drives` may have themselves.
+#[derive(Debug, Clone, PartialEq, Default, Table)]
+pub struct DriveSettings {
     /// Scheduler of the drives.
     #[param(kind = Kind::Name("scheduler"))]
     pub scheduler: Option<String>,
@@ -258,22 +299,6 @@ pub struct System {
     pub dash: Option<Dash>,
     /// Values of the drive's parallelism to change: limits, angles, faults.
     pub parallelism: Option<Params>,
-    /// Whether the spindles rotate in phase.
-    #[param(default)]
-    pub spindles: Spindles,
-    /// Seed of this system's drives instead of the run's.
-    pub seed: Option<u64>,
-    /// Changes while it runs.
-    #[param(default)]
-    pub change: Vec<Change>,
-    /// Power capping; what it leaves out is the experiment's.
-    #[param(default, kind = Capping::kind())]
-    pub capping: Params,
-}
-
-/// A model by its name, or a table with `name` and its parameters.
-fn entry_kind(of: &'static str) -> Kind {
-    Kind::OneOf(vec![Kind::Name(of), Kind::Keyed { of, key: "name" }])
 }
 
 /// The phases of a system's spindles.
@@ -296,10 +321,9 @@ fn first_names(document: Value) -> Params {
     let Value::Object(mut table) = document else {
         return Params::new();
     };
-    rename(&mut table, "workload", "workloads");
-    rename(&mut table, "system", "systems");
-    for key in ["workload", "system"] {
-        if let Some(entry) = table.get_mut(key).filter(|e| e.is_object()) {
+    for [name, alias] in LISTS {
+        rename(&mut table, name, alias);
+        if let Some(entry) = table.get_mut(name).filter(|e| e.is_object()) {
             *entry = Value::Array(vec![entry.take()]);
         }
     }
@@ -440,8 +464,6 @@ impl System {
     /// Checks what the values mean together, and fills in the name; `key` is its place.
     fn complete(&mut self, key: &str) -> Result<(), SpecError> {
         self.check_drives().map_err(|e| e.within(key))?;
-        self.organisation().map_err(|e| e.within(key))?;
-        self.layers().map_err(|e| e.within(key))?;
         self.planned_changes(key)?;
         if self.name.is_empty() {
             self.name = match &self.drive {
@@ -493,11 +515,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn from_text(text: &str, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
-        let experiment = Experiment::changed(toml_value(text, file)?, file.parent(), overrides);
-        let mut experiment = experiment.map_err(|e| located(e, file, Some(text)))?;
-        experiment.file = Some(file.to_path_buf());
-        experiment.text = Some(text.to_string());
-        Ok(experiment)
+        Experiment::in_file(toml_value(text, file)?, file, Some(text), overrides)
     }
 
     /// As [`Experiment::open`], with a document that was read from another kind of file.
@@ -505,9 +523,14 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::from_toml`].
     pub fn of_document(value: Value, file: &Path, overrides: &Overrides) -> Result<Experiment, SpecError> {
+        Experiment::in_file(value, file, None, overrides)
+    }
+
+    fn in_file(value: Value, file: &Path, text: Option<&str>, overrides: &Overrides) -> Result<Experiment, SpecError> {
         let experiment = Experiment::changed(value, file.parent(), overrides);
-        let mut experiment = experiment.map_err(|e| e.in_file(file.display()))?;
+        let mut experiment = experiment.map_err(|e| located(e, file, text))?;
         experiment.file = Some(file.to_path_buf());
+        experiment.text = text.map(str::to_string);
         Ok(experiment)
     }
 
@@ -570,29 +593,5 @@ fn check_sizes(key: &str, sizes: Option<&[u64]>) -> Result<(), SpecError> {
         Some([]) => Err(SpecError::new(key, "no sizes", "one for each device, or one number")),
         Some(sizes) if sizes.contains(&0) => Err(SpecError::new(key, 0, "1 or more")),
         _ => Ok(()),
-    }
-}
-
-impl System {
-    /// Name and parameters of the organisation.
-    ///
-    /// # Errors
-    /// A value that is neither a name nor a table with `name`.
-    pub fn organisation(&self) -> Result<(String, Params), SpecError> {
-        match &self.organisation {
-            Value::String(name) => Ok((name.clone(), Params::new())),
-            Value::Object(table) => {
-                let mut table = table.clone();
-                match table.remove("name") {
-                    Some(Value::String(name)) => Ok((name, table)),
-                    Some(other) => Err(SpecError::new("organisation.name", other, "a name")),
-                    None => {
-                        let error = missing(&table, "name", "a name", &[]);
-                        Err(error.within("organisation"))
-                    }
-                }
-            }
-            other => Err(SpecError::new("organisation", other, "a name or a table")),
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::experiment::{Experiment, System, Workload};
 use crate::warnings::too_large_in_words;
+use headstack_block::layer::LayerSpec;
 use headstack_drive::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_sim::change::Change;
@@ -9,8 +10,8 @@ use headstack_sim::outcome::{BeyondDevice, Outcome};
 use headstack_sim::simulate::warm_up::WarmUp;
 
 /// Whether members of a layer are missing from the start.
-pub(crate) fn gone(layer: &serde_json::Value) -> bool {
-    layer.get("gone").and_then(serde_json::Value::as_array).is_some_and(|members| !members.is_empty())
+pub(crate) fn gone(layer: &LayerSpec) -> bool {
+    layer.params.get("gone").and_then(serde_json::Value::as_array).is_some_and(|members| !members.is_empty())
 }
 
 /// Whether parts fail in this system of the experiment.

@@ -8,9 +8,7 @@
 use crate::experiment::System;
 use crate::inputs::Inputs;
 use crate::system::DriveKind;
-use headstack_block::layer::{
-    fault, DriveFacts, FaultSigns, FaultState, LayerCompletion, LayerResult, LayerSpec, Setting, Tree,
-};
+use headstack_block::layer::{fault, DriveFacts, FaultSigns, FaultState, LayerCompletion, LayerSpec, Setting, Tree};
 use headstack_block::member::Member;
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
 use headstack_drive::{Drive, DriveRequest};
@@ -77,7 +75,7 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
         return Err(SpecError::new("capping", "a table", need));
     }
     let seed = system.seed.unwrap_or(seed);
-    let layers = layers_of(system, seed)?;
+    let layers = layers_of(system, seed);
     let kinds = system.designs(base, seed, inputs)?;
     let build = || Tree::new(DriveKind::all(&kinds)?, &layers, &inputs.layers, &inputs.elevators);
     let tree = build()?;
@@ -110,11 +108,9 @@ pub fn live_system(system: &System, base: &Path, seed: u64, inputs: &Inputs) -> 
 }
 
 /// Organisation and layers of a system, from the host down; the last one is the fault layer.
-fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
-    let (name, params) = system.organisation()?;
-    let organisation = (name != INDEPENDENT).then_some(LayerSpec { name, of: None, params, is_organisation: true });
-    let mut all: Vec<LayerSpec> = organisation.into_iter().collect();
-    all.extend(system.listed_layers()?);
+fn layers_of(system: &System, seed: u64) -> Vec<LayerSpec> {
+    let organisation = Some(&system.organisation).filter(|spec| spec.name != INDEPENDENT);
+    let mut all: Vec<LayerSpec> = organisation.into_iter().chain(&system.layers).cloned().collect();
     if all.last().is_none_or(|last| last.name != fault::NAME) {
         all.push(LayerSpec {
             name: fault::NAME.into(),
@@ -123,7 +119,7 @@ fn layers_of(system: &System, seed: u64) -> Result<Vec<LayerSpec>, SpecError> {
             is_organisation: false,
         });
     }
-    Ok(all)
+    all
 }
 
 impl LiveSystem {
@@ -167,21 +163,9 @@ impl LiveSystem {
         self.schedule.n_done as u64 + self.n_by_hand
     }
 
-    /// The first of these blocks of a device that its drive reads only after some time.
-    pub fn weak(&self, device: usize, blocks: Range<u64>) -> Option<u64> {
-        self.tree.weak(device, blocks)
-    }
-
-    /// As [`Drive::recover_zones`] with the drive of an equal system, of a device that is one drive; others stay as they are.
-    pub fn recover_zones(
-        &mut self,
-        device: usize,
-        before: &LiveSystem,
-        lost: &mut dyn FnMut(Range<u64>) -> Option<u64>,
-    ) {
-        if let (Some(drive), Some(before)) = (self.drive_mut(device), before.drive(device)) {
-            drive.recover_zones(before, lost);
-        }
+    /// The drives and layers; its units are the devices.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// When [`LiveSystem::advance`] would next have an effect; [`Time::NEVER`] if nothing is to come.
@@ -267,12 +251,7 @@ impl LiveSystem {
         view
     }
 
-    /// The drive that a device is. Its blocks are those of the device.
-    pub fn drive(&self, device: usize) -> Option<&Drive> {
-        self.tree.drive_of(device)
-    }
-
-    /// The same, to change it at `now`, to which the system must have been advanced.
+    /// The drive that a device is, to change it at `now`, to which the system must have been advanced.
     pub fn drive_mut(&mut self, device: usize) -> Option<&mut Drive> {
         self.tree.drive_of_mut(device)
     }
@@ -280,7 +259,7 @@ impl LiveSystem {
     /// Blocks of a device that are no longer in front of the write pointer of their zone, as they were in an equal system
     /// before a loss of power; and those of `lost`, which are in order, that are not in front of it.
     pub fn past_pointers(&self, device: usize, before: &LiveSystem, lost: &[u64]) -> Vec<Range<u64>> {
-        let drives = self.drive(device).zip(before.drive(device));
+        let drives = self.tree.drive_of(device).zip(before.tree.drive_of(device));
         let Some((drive, old)) = drives.filter(|(d, _)| d.zone_rules().is_some()) else {
             return Vec::new();
         };
@@ -328,16 +307,6 @@ impl LiveSystem {
     /// Measurements of each drive until `now`.
     pub fn drives(&mut self, now: Time) -> Vec<MemberOutcome> {
         self.tree.drives(now)
-    }
-
-    /// Statistics of the layers, from the host down.
-    pub fn layers(&self) -> Vec<LayerResult> {
-        self.tree.results()
-    }
-
-    /// As [`DriveLayer::unwritten`](headstack_block::layer::DriveLayer::unwritten), of blocks of a device.
-    pub fn unwritten(&self, device: usize, blocks: Range<u64>, sink: &mut dyn FnMut(Range<u64>)) -> bool {
-        self.tree.unwritten(device, blocks, sink)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Overrides of an experiment: whole tables, single values by dotted key, the seed.
 
-use crate::dotted::{change_value, parse_key, Step};
+use crate::document::LISTS;
+use crate::dotted::{change_value, parse_key};
 use headstack_drive::spec::Params;
-use headstack_schema::{SpecError, Table};
+use headstack_schema::{SpecError, Step, Table};
 use serde_json::Value;
 
 /// Overrides of parts of an experiment.
@@ -22,9 +23,6 @@ pub struct Overrides {
     /// The seed; it replaces one in `run` or `set`.
     pub seed: Option<u64>,
 }
-
-/// Keys of the experiment that hold a table or a list of tables, and their other names.
-const LISTS: [[&str; 2]; 2] = [["workload", "workloads"], ["system", "systems"]];
 
 impl Overrides {
     /// Changes the document of an experiment before it is read.
@@ -106,8 +104,21 @@ fn join_within_set(steps: &mut Vec<Step>) -> bool {
         return false;
     }
     let rest = steps.split_off(place + 1);
-    steps.push(Step::Key(Step::joined(&rest)));
+    steps.push(Step::Key(joined(&rest)));
     true
+}
+
+/// The dotted key of `steps`, indices in brackets.
+fn joined(steps: &[Step]) -> String {
+    let mut joined = String::new();
+    for step in steps {
+        match (step.index(), step) {
+            (None, Step::Key(key)) if joined.is_empty() => joined += key,
+            (None, Step::Key(key)) => joined += &format!(".{key}"),
+            (index, _) => joined += &format!("[{}]", index.unwrap_or_default()),
+        }
+    }
+    joined
 }
 
 /// Moves an entry of a `set` table to its end, because of two keys for one value the last one counts.

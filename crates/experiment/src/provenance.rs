@@ -1,6 +1,6 @@
 //! What a run was made from: files with their hashes, and an identifier of the whole.
 
-use headstack_drive::Unsaid;
+use headstack_drive::Described;
 use headstack_schema::Columns;
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -53,15 +53,9 @@ pub struct DriveDescription {
     pub count: u32,
     /// SHA-256 of the drive's file; `null` if the description is in the experiment.
     pub sha256: Option<String>,
-    /// The parts (`power`, `cache`, ...) that are neither in its file nor in the experiment; their values in
-    /// the description are defaults.
-    pub missing: Vec<&'static str>,
-    /// Dotted keys of the values of the description that nobody gave: `power.voice_coil`.
-    pub defaults: Vec<String>,
-    /// What decides its numbers and was not given.
-    pub unsaid: Vec<Unsaid>,
-    /// The description, in the form of a drive's file.
-    pub description: Value,
+    /// The description; what is neither in its file nor in the experiment is a default.
+    #[serde(flatten)]
+    pub described: Described,
 }
 
 /// SHA-256 in hexadecimal digits.

@@ -13,7 +13,7 @@ use crate::result::{summarise, Cost, Covered, RunResult, SystemResult, TraceReco
 use crate::system::Members;
 use crate::warnings::{self, DriveFacts, Ended, Facts};
 pub use error::RunError;
-use headstack_block::layer;
+use headstack_block::layer::{self, LayerSpec};
 use headstack_block::organisation::{Context, DeviceSizes, Organisation};
 use headstack_drive::cost::{self, CostRange, Parts};
 use headstack_drive::spec::Params;
@@ -164,9 +164,8 @@ pub(crate) fn placed(experiment: &Experiment, e: RunError) -> RunError {
 pub(crate) fn known_names(experiment: &Experiment, inputs: &Inputs, s: usize) -> Result<(), SpecError> {
     let system = &experiment.system[s];
     let known = || {
-        let (name, _) = system.organisation()?;
-        inputs.organisations.find("organisation", &name)?;
-        layer::check(&system.layers()?, &inputs.layers)
+        inputs.organisations.find("organisation", &system.organisation.name)?;
+        layer::check(&system.all_layers(), &inputs.layers)
     };
     known().map_err(|e: SpecError| e.within(&format!("system[{s}]")))?;
     match experiment.capping_of(s)? {
@@ -382,12 +381,12 @@ impl<'a> Job<'a> {
     }
 
     fn organisation(&self, member_blocks: Vec<u64>, open: &OpenWorkload) -> Result<Box<dyn Organisation>, RunError> {
-        let (name, params) = self.system().organisation().map_err(at(&self.key))?;
-        let found = self.inputs.organisations.find("organisation", &name);
+        let LayerSpec { name, params, .. } = &self.system().organisation;
+        let found = self.inputs.organisations.find("organisation", name);
         let entry = found.map_err(at(&self.key))?;
         let context = Context { member_blocks, device_blocks: self.device_blocks(entry.facts, open)? };
         let place = format!("{}.organisation", self.key);
-        Ok(entry.build(&params, &context).map_err(at(&place))?)
+        Ok(entry.build(params, &context).map_err(at(&place))?)
     }
 
     /// Sizes of the workload's devices, where the organisation needs them.

@@ -2,9 +2,8 @@
 
 use crate::dotted::change_all;
 use crate::drive_file::load_drive;
-use crate::experiment::{Spindles, System};
+use crate::experiment::{DriveGroup, DriveSettings, Spindles, System};
 use crate::inputs::Inputs;
-use crate::resolved::PER_DRIVE;
 use headstack_block::layer::tree::{LayerSpec, Tree};
 use headstack_block::layer::LayerResult;
 use headstack_block::member::Member;
@@ -12,7 +11,7 @@ use headstack_block::organisation::{Organisation, VOLUMES};
 use headstack_drive::spec::Params;
 use headstack_drive::{Drive, DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
-use headstack_schema::{read_table, unknown_keys, SpecError};
+use headstack_schema::{Parameter, SpecError};
 use headstack_sim::change::{self, Planned};
 use headstack_sim::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
 use headstack_trace::Requests;
@@ -23,12 +22,6 @@ use std::sync::Arc;
 
 /// Most drives in a system.
 const MOST: u32 = 100_000;
-
-/// Keys of an entry of `drives`.
-pub(crate) const PER_ENTRY: [&str; 9] = {
-    let [a, b, c, d, e, f] = PER_DRIVE;
-    ["drive", "count", "set", a, b, c, d, e, f]
-};
 
 /// Drives of one description, ready to be made.
 pub(crate) struct DriveKind {
@@ -67,7 +60,7 @@ pub(crate) enum Members {
 impl Members {
     /// Drives under the layers of the system, if any.
     pub fn of(system: &System, drives: Vec<Drive>, inputs: &Inputs) -> Result<Members, SpecError> {
-        Ok(match system.layers()?.is_empty() {
+        Ok(match system.all_layers().is_empty() {
             true => Members::Bare(drives),
             false => Members::Layered(Box::new(system.tree(drives, inputs)?)),
         })
@@ -84,7 +77,7 @@ impl Members {
         kinds: &[DriveKind],
         inputs: &Inputs,
     ) -> Result<(), SpecError> {
-        if changes.is_empty() || system.layers()?.is_empty() {
+        if changes.is_empty() || system.all_layers().is_empty() {
             let all: Vec<(&DriveKind, &DriveOptions)> = DriveKind::each(kinds).collect();
             return change::dry_run(changes, all.len() as u32, |i| all[i as usize].0.drive(all[i as usize].1));
         }
@@ -140,43 +133,27 @@ impl Members {
 }
 
 impl System {
-    /// The drives of each description, with the keys of the system that they take over.
-    ///
-    /// # Errors
-    /// A key that a drive cannot have, at `drives[i]`.
-    pub fn kinds(&self) -> Result<Vec<System>, SpecError> {
+    /// The drives of each description, with what they take over from the system.
+    pub fn groups(&self) -> Vec<DriveGroup> {
+        let System { drive, count, set, settings, .. } = self.clone();
         if self.drives.is_empty() {
-            return Ok(vec![self.clone()]);
+            return vec![DriveGroup { drive, count, set, settings }];
         }
-        let kind = |(i, table): (usize, &Params)| self.kind(table).map_err(|e| e.within(&format!("drives[{i}]")));
-        self.drives.iter().enumerate().map(kind).collect()
+        let group = |own: &DriveGroup| {
+            let DriveGroup { drive, count, set: own_set, settings: own } = own.clone();
+            let set = set.clone().into_iter().chain(own_set).collect();
+            DriveGroup { drive, count, set, settings: own.or(settings.clone()) }
+        };
+        self.drives.iter().map(group).collect()
     }
 
-    fn kind(&self, table: &Params) -> Result<System, SpecError> {
-        unknown_keys(table, &[], &PER_ENTRY)?;
-        let own: System = read_table(table)?;
-        if own.drive.is_null() {
-            return Err(SpecError::new("drive", "nothing", "a value"));
-        }
-        let mut set = self.set.clone();
-        set.extend(own.set);
-        Ok(System {
-            drive: own.drive,
-            drives: Vec::new(),
-            count: own.count,
-            set,
-            // Parameters belong to the scheduler with which they were given.
-            scheduler_parameters: match &own.scheduler {
-                Some(_) => own.scheduler_parameters,
-                None => own.scheduler_parameters.or_else(|| self.scheduler_parameters.clone()),
-            },
-            scheduler: own.scheduler.or_else(|| self.scheduler.clone()),
-            queue_depth: own.queue_depth.or(self.queue_depth),
-            cache: own.cache.or_else(|| self.cache.clone()),
-            dash: own.dash.or(self.dash),
-            parallelism: own.parallelism.or_else(|| self.parallelism.clone()),
-            ..self.clone()
-        })
+    /// The settings of the system that no drive takes over, because each entry of `drives` has its own.
+    pub(crate) fn ignored_settings(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let own: Vec<Params> = self.drives.iter().map(|group| group.settings.given()).collect();
+        let common = self.settings.given();
+        let is_ignored = move |key: &&str| common.contains_key(*key) && own.iter().all(|own| own.contains_key(*key));
+        let keys = DriveSettings::KEYS.iter().copied().filter(is_ignored);
+        keys.filter(|_| !self.drives.is_empty())
     }
 
     /// The drives as they are made: their platters start at different angles, drawn from the seed, unless the spindles are
@@ -193,18 +170,18 @@ impl System {
             ..DriveOptions::default()
         };
         let mut first = 0;
-        let design = |(i, kind): (usize, &System)| {
+        let design = |(i, group): (usize, &DriveGroup)| {
             let (key, place) = match self.drives.is_empty() {
                 true => (String::new(), "drive".into()),
                 false => (format!("drives[{i}]"), format!("drives[{i}].drive")),
             };
-            let spec = kind.drive_spec(base, inputs).map_err(|e| e.within(&key))?;
+            let spec = group.drive_spec(base, inputs).map_err(|e| e.within(&key))?;
             let design = DriveDesign::new(&spec, &inputs.models).map_err(|e| e.within(&place))?;
-            let own = first..first + kind.count;
+            let own = first..first + group.count;
             first = own.end;
             Ok(DriveKind { place, design, options: own.map(options).collect() })
         };
-        self.kinds()?.iter().enumerate().map(design).collect()
+        self.groups().iter().enumerate().map(design).collect()
     }
 
     /// Checks that there is one `drive` or a list of drives, and their number; stores the number.
@@ -222,14 +199,37 @@ impl System {
             return Err(SpecError::new("count", self.count, need));
         }
         let mut sum = 0;
-        for (i, kind) in self.kinds()?.iter().enumerate() {
-            sum += u64::from(kind.count);
-            counted(&format!("drives[{i}].count"), u64::from(kind.count))?;
+        for (i, group) in self.drives.iter().enumerate() {
+            sum += u64::from(group.count);
+            counted(&format!("drives[{i}].count"), u64::from(group.count))?;
         }
         counted("drives", sum)
     }
 
-    /// The drive with all changes of this system.
+    /// The changes during the run of the system; `key` is the system's key.
+    ///
+    /// # Errors
+    /// As [`change::plan`].
+    pub(crate) fn planned_changes(&self, key: &str) -> Result<Vec<Planned>, SpecError> {
+        let count = self.groups().iter().map(|group| group.count).sum();
+        change::plan(&self.change, count, &self.all_layers(), key)
+    }
+
+    /// Builds its layers over the drives.
+    fn tree(&self, drives: Vec<Drive>, inputs: &Inputs) -> Result<Tree, SpecError> {
+        Tree::new(drives, &self.all_layers(), &inputs.layers, &inputs.elevators)
+    }
+
+    /// The layers over the drives, from the host down; empty if there are none. An organisation that is a layer comes
+    /// first.
+    pub fn all_layers(&self) -> Vec<LayerSpec> {
+        let volume = Some(&self.organisation).filter(|spec| VOLUMES.contains(&spec.name.as_str()));
+        volume.into_iter().chain(&self.layers).cloned().collect()
+    }
+}
+
+impl DriveGroup {
+    /// The drive with all its changes.
     ///
     /// # Errors
     /// An unknown drive; a file or value that does not fit.
@@ -244,92 +244,68 @@ impl System {
             }
             other => return Err(SpecError::new("drive", other, "a name, a path or a table")),
         };
-        let changes = self.drive_changes();
+        let changes = self.settings.changes();
         if changes.is_empty() && self.set.is_empty() {
             return Ok(spec);
         }
-        let mut value = serde_json::to_value(&spec)
-            .map_err(|e| SpecError::new("drive", e, "a drive that can be written as JSON"))?;
+        let mut value = spec.write();
         self.change(&mut value)?;
         DriveSpec::from_value(value, &inputs.models).map_err(|e| e.within("drive"))
     }
 
-    /// Applies this system's changes to a drive's description.
+    /// Applies its changes to a drive's description.
     ///
     /// # Errors
     /// A key of `set` that does not exist.
     pub(crate) fn change(&self, drive: &mut Value) -> Result<(), SpecError> {
-        for (table, whole) in [(&self.drive_changes(), "drive"), (&self.set, "set")] {
-            change_all(drive, table).map_err(|mut e| {
-                e.key = format!("{whole}.{}", e.key);
-                e
-            })?;
+        for (table, whole) in [(&self.settings.changes(), "drive"), (&self.set, "set")] {
+            change_all(drive, table).map_err(|e| e.within(whole))?;
         }
         Ok(())
     }
+}
 
-    /// The changes that the keys of the system make in its drive.
-    fn drive_changes(&self) -> Params {
-        let mut changes = Params::new();
-        let mut set = |key: &str, value: Value| {
-            changes.insert(key.to_string(), value);
-        };
-        if let Some(scheduler) = &self.scheduler {
-            set("queue.scheduler", scheduler.clone().into());
-            // Parameters belong to the scheduler with which they were given.
-            set("queue.scheduler_parameters", Value::Null);
+impl DriveSettings {
+    /// Its keys, and those of the drive's description that they change.
+    pub(crate) const PLACES: [(&'static str, &'static str); 6] = [
+        ("scheduler", "queue.scheduler"),
+        ("scheduler_parameters", "queue.scheduler_parameters"),
+        ("queue_depth", "queue.depth"),
+        ("cache", "cache"),
+        ("dash", "dash"),
+        ("parallelism", "parallelism"),
+    ];
+
+    /// With those of the system for what it leaves out.
+    fn or(self, mut system: DriveSettings) -> DriveSettings {
+        // Parameters belong to the scheduler with which they were given.
+        if self.scheduler.is_some() {
+            system.scheduler_parameters = None;
         }
-        if let Some(parameters) = &self.scheduler_parameters {
-            set("queue.scheduler_parameters", Value::Object(parameters.clone()));
+        DriveSettings {
+            scheduler: self.scheduler.or(system.scheduler),
+            scheduler_parameters: self.scheduler_parameters.or(system.scheduler_parameters),
+            queue_depth: self.queue_depth.or(system.queue_depth),
+            cache: self.cache.or(system.cache),
+            dash: self.dash.or(system.dash),
+            parallelism: self.parallelism.or(system.parallelism),
         }
-        if let Some(depth) = self.queue_depth {
-            set("queue.depth", depth.into());
-        }
-        if let Some(cache) = &self.cache {
-            set("cache", Value::Object(cache.clone()));
-        }
-        if let Some(dash) = self.dash {
-            set("dash", dash.to_string().into());
-        }
-        if let Some(parallelism) = &self.parallelism {
-            set("parallelism", Value::Object(parallelism.clone()));
-        }
-        changes
     }
 
-    /// The changes during the run of the system; `key` is the system's key.
-    ///
-    /// # Errors
-    /// As [`change::plan`].
-    pub(crate) fn planned_changes(&self, key: &str) -> Result<Vec<Planned>, SpecError> {
-        let count = self.kinds()?.iter().map(|kind| kind.count).sum();
-        change::plan(&self.change, count, &self.layers()?, key)
+    /// Those that are given, by key.
+    pub(crate) fn given(&self) -> Params {
+        let Value::Object(mut table) = self.write() else { return Params::new() };
+        table.retain(|_, value| !value.is_null());
+        table
     }
 
-    /// Builds its layers over the drives.
-    fn tree(&self, drives: Vec<Drive>, inputs: &Inputs) -> Result<Tree, SpecError> {
-        Tree::new(drives, &self.layers()?, &inputs.layers, &inputs.elevators)
-    }
-
-    /// The layers over the drives, from the host down; empty if there are none. An organisation that is a layer comes
-    /// first.
-    ///
-    /// # Errors
-    /// An entry that is not a layer, at `layers[i]`; an organisation without a name.
-    pub fn layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
-        let (name, params) = self.organisation()?;
-        let volume =
-            VOLUMES.contains(&name.as_str()).then_some(LayerSpec { name, of: None, params, is_organisation: true });
-        Ok(volume.into_iter().chain(self.listed_layers()?).collect())
-    }
-
-    /// The layers of the system's list.
-    ///
-    /// # Errors
-    /// An entry that is not a layer, at `layers[i]`.
-    pub fn listed_layers(&self) -> Result<Vec<LayerSpec>, SpecError> {
-        let read = |(i, value)| LayerSpec::from_value(value).map_err(|e: SpecError| e.within(&format!("layers[{i}]")));
-        self.layers.iter().enumerate().map(read).collect()
+    /// The changes of the drive's description.
+    fn changes(&self) -> Params {
+        let given = self.given();
+        let place = |(key, place): (&str, &str)| Some((place.to_string(), given.get(key)?.clone()));
+        // Parameters belong to the scheduler with which they were given.
+        let reset = self.scheduler.as_ref().map(|_| ("queue.scheduler_parameters".to_string(), Value::Null));
+        reset.into_iter().chain(DriveSettings::PLACES.into_iter().filter_map(place)).collect()
     }
 }
 

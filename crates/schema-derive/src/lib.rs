@@ -271,7 +271,7 @@ fn parts_without_key(said: &Said, name: &Ident, ty: &Type) -> Option<Parts> {
     }
     said.flatten.then(|| Parts {
         // That no key is unknown was found out before.
-        read: quote! { let #name = <#ty as __s::Table>::read_beside(&known, table)?; },
+        read: quote! { let #name = <#ty as __s::Table>::read_beside(&beside, table)?; },
         write: quote! {
             if let __d::serde_json::Value::Object(inner) = __s::Parameter::write(&self.#name) {
                 __d::write_field(&mut table, &inner);
@@ -431,13 +431,17 @@ fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: Optio
     let doc = doc_of(&input.attrs);
     let unknown = others.is_none().then(|| quote! { __d::unknown_keys(table, &known, others)?; });
     let others = option(others);
-    let inner: Vec<&Type> = parts.iter().filter_map(|p| p.inner.as_ref()).collect();
-    let known = match inner.is_empty() {
-        true => quote! { let known = Self::KEYS; },
-        false => quote! {
-            let mut known = Self::KEYS.to_vec();
-            #(known.extend(__d::keys_of::<#inner>());)*
-            let known = [others, &known].concat();
+    let has_inner = parts.iter().any(|p| p.inner.is_some());
+    let each = parts.iter().map(|Parts { keys, inner, .. }| match inner {
+        Some(inner) => quote! { known.extend(__d::keys_of::<#inner>()); },
+        None => quote! { known.extend([#(#keys),*]); },
+    });
+    let known = match has_inner {
+        false => quote! { let known = Self::KEYS; },
+        true => quote! {
+            let mut known = ::std::vec::Vec::<&str>::new();
+            #(#each)*
+            let beside = [others, &known].concat();
         },
     };
     let before = whole.before.as_ref();

@@ -47,7 +47,7 @@ pub use error::{did_you_mean, io_error_text, needed_to_write, printable, system_
 pub use headstack_schema_derive::{Choice, Columns, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
-pub use place::Place;
+pub use place::{Place, Step};
 pub use plugin::{name_in, ModelKind, NoParameters, Plugin, Plugins};
 pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{

@@ -40,7 +40,7 @@ impl Place {
     pub fn of_key(text: &str, key: &str, inside: Option<&str>, label: &str) -> Option<Place> {
         let document = DeTable::parse(text).ok()?;
         let mut at = At { table: Some(document.get_ref()), list: None, bytes: 0..0 };
-        for step in steps(key) {
+        for step in Step::each(key).flatten() {
             // A list of one table may be written as the table.
             if matches!(step, Step::Index(0)) && at.table.is_some() {
                 continue;
@@ -56,20 +56,32 @@ impl Place {
 }
 
 /// One step of a dotted key.
-enum Step<'a> {
-    Key(&'a str),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A key of a table, or an index of a list if it is a number.
+    Key(String),
+    /// An index of a list, in brackets.
     Index(usize),
 }
 
-/// `a.b[2].c` as steps.
-fn steps(key: &str) -> impl Iterator<Item = Step<'_>> {
-    key.split('.').flat_map(|part| {
-        let (name, indices) = part.split_at(part.find('[').unwrap_or(part.len()));
-        let name = (!name.is_empty()).then_some(Step::Key(name));
-        let indices = indices.split('[').skip(1);
-        let indices = indices.filter_map(|i| i.trim_end_matches(']').parse().ok());
-        name.into_iter().chain(indices.map(Step::Index))
-    })
+impl Step {
+    /// The steps of `a.b[2].c`; `None` for each that cannot be read.
+    pub fn each(key: &str) -> impl Iterator<Item = Option<Step>> + '_ {
+        key.split('.').flat_map(|piece| {
+            let mut parts = piece.split('[');
+            let name = parts.next().filter(|name| !name.is_empty()).map(|name| Step::Key(name.into()));
+            let indices = parts.map(|index| index.strip_suffix(']')?.parse().ok().map(Step::Index));
+            std::iter::once(name).chain(indices)
+        })
+    }
+
+    /// The index in a list.
+    pub fn index(&self) -> Option<usize> {
+        match self {
+            Step::Index(index) => Some(*index),
+            Step::Key(key) => key.parse().ok(),
+        }
+    }
 }
 
 /// Where the walk along a key stands.
@@ -81,14 +93,10 @@ struct At<'a, 'i> {
 
 impl<'a, 'i> At<'a, 'i> {
     fn enter(&self, step: &Step) -> Option<At<'a, 'i>> {
-        let found = match step {
-            Step::Index(i) => self.list?.get(*i)?,
-            Step::Key(name) => match (self.table, name.parse::<usize>()) {
-                (Some(table), _) => table.iter().find(|(k, _)| k.get_ref() == name)?.1,
-                // Overrides count entries of lists without brackets: `system.0.drive`.
-                (None, Ok(i)) => self.list?.get(i)?,
-                (None, Err(_)) => return None,
-            },
+        let found = match (step, self.table) {
+            (Step::Key(name), Some(table)) => table.iter().find(|(k, _)| k.get_ref() == name)?.1,
+            // Overrides count entries of lists without brackets: `system.0.drive`.
+            _ => self.list?.get(step.index()?)?,
         };
         let value = found.get_ref();
         Some(At { table: value.as_table(), list: value.as_array().map(|list| &list[..]), bytes: found.span() })

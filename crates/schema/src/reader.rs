@@ -3,7 +3,7 @@
 //! Where a default depends on the drive, or a bound on another parameter, no declaration can stand in a struct.
 //! Then the code that reads the table declares each parameter where it reads it, and a [`Reader`] keeps the list.
 
-use crate::choice::{self, Choice};
+use crate::choice::Choice;
 use crate::kind::{Bounds, Field, Kind, Usual};
 use crate::parameter::{Parameter, Params};
 use crate::reading::{shown, span, unknown_keys, Scalar};
@@ -63,6 +63,21 @@ impl<'a> Reader<'a> {
         given
     }
 
+    /// Reads a parameter with `read`, if the table has it; else it is `usual`.
+    fn take<T: Parameter>(
+        &mut self,
+        named: Named,
+        usual: Option<T>,
+        bounds: Option<Bounds>,
+        read: impl FnOnce(&Value) -> Result<T, SpecError>,
+    ) -> Result<Option<T>, SpecError> {
+        let shown = usual.as_ref().map_or(Usual::Nothing, |usual| Usual::Value(usual.write()));
+        match self.record(named, T::kind(), shown, bounds) {
+            None => Ok(usual),
+            Some(value) => read(value).map(Some).map_err(|e| e.within(named.0)),
+        }
+    }
+
     /// The value of a parameter, or `default` if the table lacks it.
     ///
     /// # Errors
@@ -73,11 +88,9 @@ impl<'a> Reader<'a> {
         default: T,
         bounds: RangeInclusive<T>,
     ) -> Result<T, SpecError> {
-        let usual = Usual::Value(default.write());
-        match self.record(named, T::kind(), usual, Some(Bounds::of(&bounds))) {
-            None => Ok(default),
-            Some(value) => one(named.0, value, &bounds),
-        }
+        let usual = Some(default.clone());
+        let read = self.take(named, usual, Some(Bounds::of(&bounds)), |value| one(value, &bounds))?;
+        Ok(read.unwrap_or(default))
     }
 
     /// The value of a parameter, if the table has it.
@@ -85,10 +98,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// A value of another kind or outside `bounds`.
     pub fn optional<T: Scalar>(&mut self, named: Named, bounds: RangeInclusive<T>) -> Result<Option<T>, SpecError> {
-        match self.record(named, T::kind(), Usual::Nothing, Some(Bounds::of(&bounds))) {
-            None => Ok(None),
-            Some(value) => one(named.0, value, &bounds).map(Some),
-        }
+        self.take(named, None, Some(Bounds::of(&bounds)), |value| one(value, &bounds))
     }
 
     /// A pair `[low, high]` with `low <= high`, both inside `bounds`.
@@ -98,20 +108,17 @@ impl<'a> Reader<'a> {
     pub fn range(
         &mut self,
         named: Named,
-        default: (u32, u32),
+        default: [u32; 2],
         bounds: RangeInclusive<u32>,
-    ) -> Result<(u32, u32), SpecError> {
-        let (low, high) = (bounds.start(), bounds.end());
-        let need = format!("two numbers in ascending order, from {low} to {high}");
-        let usual = Usual::Value(Value::from(vec![default.0, default.1]));
-        let kind = <[u32; 2]>::kind();
-        let Some(value) = self.record(named, kind, usual, Some(Bounds::of(&bounds))) else {
-            return Ok(default);
+    ) -> Result<[u32; 2], SpecError> {
+        let read = |value: &Value| match <[u32; 2]>::read(value) {
+            Ok([a, b]) if a <= b && bounds.contains(&a) && bounds.contains(&b) => Ok([a, b]),
+            _ => {
+                let need = format!("two numbers in ascending order, from {} to {}", bounds.start(), bounds.end());
+                Err(SpecError::new("", shown(value), need))
+            }
         };
-        match <[u32; 2]>::read(value) {
-            Ok([a, b]) if a <= b && bounds.contains(&a) && bounds.contains(&b) => Ok((a, b)),
-            _ => Err(SpecError::new(named.0, shown(value), need)),
-        }
+        Ok(self.take(named, Some(default), Some(Bounds::of(&bounds)), read)?.unwrap_or(default))
     }
 
     /// A list of numbers inside `bounds`: the table's, or else `default`.
@@ -124,21 +131,11 @@ impl<'a> Reader<'a> {
         default: Option<Vec<T>>,
         bounds: RangeInclusive<T>,
     ) -> Result<Option<Vec<T>>, SpecError> {
-        let usual = match &default {
-            Some(values) => Usual::Value(values.write()),
-            None => Usual::Nothing,
-        };
-        let key = named.0;
-        let kind = <Vec<T>>::kind();
-        match self.record(named, kind, usual, Some(Bounds::of(&bounds))) {
-            None => Ok(default),
-            Some(Value::Array(values)) if !values.is_empty() => {
-                let item = |(i, value)| one(&format!("{key}[{i}]"), value, &bounds);
-                let values: Result<_, _> = values.iter().enumerate().map(item).collect();
-                values.map(Some)
-            }
-            Some(other) => Err(SpecError::new(key, shown(other), "a list of numbers")),
-        }
+        let entry = |(i, value): (usize, &Value)| one(value, &bounds).map_err(|e| e.within(&format!("[{i}]")));
+        self.take(named, default, Some(Bounds::of(&bounds)), |value| match value {
+            Value::Array(values) if !values.is_empty() => values.iter().enumerate().map(entry).collect(),
+            other => Err(SpecError::new("", shown(other), "a list of numbers")),
+        })
     }
 
     /// One of the words of a type.
@@ -146,11 +143,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Any other value.
     pub fn word<C: Choice + Parameter>(&mut self, named: Named, default: C) -> Result<C, SpecError> {
-        let usual = Usual::Value(default.word().into());
-        match self.record(named, choice::kind::<C>(), usual, None) {
-            None => Ok(default),
-            Some(value) => choice::read(value).map_err(|e| e.within(named.0)),
-        }
+        Ok(self.take(named, Some(default), None, C::read)?.unwrap_or(default))
     }
 
     /// What was read, in this order.
@@ -165,9 +158,9 @@ impl<'a> Reader<'a> {
 }
 
 /// A number inside its bounds; the error names them, whatever is wrong with the value.
-fn one<T: Scalar>(key: &str, value: &Value, bounds: &RangeInclusive<T>) -> Result<T, SpecError> {
+fn one<T: Scalar>(value: &Value, bounds: &RangeInclusive<T>) -> Result<T, SpecError> {
     match T::read(value) {
         Ok(number) if bounds.contains(&number) => Ok(number),
-        _ => Err(SpecError::new(key, shown(value), span(bounds))),
+        _ => Err(SpecError::new("", shown(value), span(bounds))),
     }
 }

@@ -342,7 +342,7 @@ impl Live {
         let system = self.parts.devices.system();
         for range in history.ranges(blocks) {
             let mut held = Vec::new();
-            if !system.unwritten(device, range.clone(), &mut |r| held.push(r)) {
+            if !system.tree().unwritten(device, range.clone(), &mut |r| held.push(r)) {
                 continue;
             }
             held.sort_unstable_by_key(|r: &Range<u64>| r.start);
@@ -483,10 +483,12 @@ impl Live {
         let before = self.parts.devices.system();
         system.succeed(now, before);
         for (device, lost) in lost.iter().enumerate() {
-            system.recover_zones(device, before, &mut |blocks| {
-                let next = lost.partition_point(|sector| *sector < blocks.start);
-                lost.get(next).copied().filter(|sector| blocks.contains(sector))
-            });
+            if let (Some(drive), Some(before)) = (system.drive_mut(device), before.tree().drive_of(device)) {
+                drive.recover_zones(before, &mut |blocks| {
+                    let next = lost.partition_point(|sector| *sector < blocks.start);
+                    lost.get(next).copied().filter(|sector| blocks.contains(sector))
+                });
+            }
             let unwritten = system.past_pointers(device, before, lost);
             let store = &mut self.parts.stores[device];
             store.blank(&unwritten).map_err(TargetError::System)?;

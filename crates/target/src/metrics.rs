@@ -93,7 +93,7 @@ fn faults(page: &mut Text, live: &mut Live) {
         let n = outcome.faults.len() as f64;
         page.value("", &format!("drive=\"{drive}\""), n);
     }
-    let layers = system.layers();
+    let layers = system.tree().results();
     page.begin("headstack_faults_total", "counter", "Requests that met a fault on purpose.");
     for layer in layers.iter().filter(|l| l.layer == "fault") {
         for (kind, n) in &layer.counts {

@@ -13,7 +13,7 @@ use crate::timetable::Order;
 use headstack_drive::spec::Params;
 use headstack_drive::{Completion, Drive, DriveEnergy, DriveRequest, Hint};
 use headstack_engine::ByMode;
-use headstack_schema::{Plugin, Plugins, SpecError};
+use headstack_schema::{missing, Adapter, Kind, Parameter, Plugin, Plugins, SpecError};
 use headstack_trace::Ioprio;
 use headstack_units::Time;
 use serde_json::Value;
@@ -35,26 +35,31 @@ pub struct LayerSpec {
     pub is_organisation: bool,
 }
 
-impl LayerSpec {
-    /// Reads one entry.
-    ///
-    /// # Errors
-    /// A table without a name, or an `of` that is not a positive integer.
-    pub fn from_value(value: &Value) -> Result<LayerSpec, SpecError> {
-        let (name, mut params) = match value {
-            Value::String(name) => (name.clone(), Params::new()),
-            Value::Object(table) => {
-                let mut table = table.clone();
-                match table.remove("name") {
-                    Some(Value::String(name)) => (name, table),
-                    other => {
-                        let got = other.map_or("nothing".into(), |v| v.to_string());
-                        return Err(SpecError::new("name", got, "a name"));
-                    }
-                }
-            }
-            other => return Err(SpecError::new("", other, "a name or a table")),
-        };
+/// Text, or a table with `name` and parameters: the name and the parameters.
+fn named(value: &Value, known: &[&str]) -> Result<(String, Params), SpecError> {
+    let mut table = match value {
+        Value::String(name) => return Ok((name.clone(), Params::new())),
+        Value::Object(table) => table.clone(),
+        other => return Err(SpecError::new("", other, "a name or a table")),
+    };
+    match table.remove("name") {
+        Some(Value::String(name)) => Ok((name, table)),
+        Some(other) => Err(SpecError::new("name", other, "a name")),
+        None => Err(missing(&table, "name", "a name", known)),
+    }
+}
+
+fn kind_of(of: &'static str) -> Kind {
+    Kind::OneOf(vec![Kind::Name(of), Kind::Keyed { of, key: "name" }])
+}
+
+impl Parameter for LayerSpec {
+    fn kind() -> Kind {
+        kind_of("layer")
+    }
+
+    fn read(value: &Value) -> Result<LayerSpec, SpecError> {
+        let (name, mut params) = named(value, &["of"])?;
         let of = match params.remove("of") {
             None => None,
             Some(of) => {
@@ -64,6 +69,41 @@ impl LayerSpec {
             }
         };
         Ok(LayerSpec { name, of, params, is_organisation: false })
+    }
+
+    fn write(&self) -> Value {
+        if self.params.is_empty() && self.of.is_none() {
+            return self.name.clone().into();
+        }
+        let mut table = self.params.clone();
+        table.insert("name".into(), self.name.clone().into());
+        table.extend(self.of.map(|of| ("of".into(), of.into())));
+        Value::Object(table)
+    }
+}
+
+/// The form of a system's organisation: as an entry of its layers, without `of`.
+pub struct AsOrganisation;
+
+impl Adapter<LayerSpec> for AsOrganisation {
+    fn kind() -> Kind {
+        kind_of("organisation")
+    }
+
+    fn read(value: &Value) -> Result<LayerSpec, SpecError> {
+        let (name, params) = named(value, &[])?;
+        Ok(LayerSpec { params, ..LayerSpec::organisation(&name) })
+    }
+
+    fn write(spec: &LayerSpec) -> Value {
+        spec.write()
+    }
+}
+
+impl LayerSpec {
+    /// An organisation without parameters.
+    pub fn organisation(name: &str) -> LayerSpec {
+        LayerSpec { name: name.into(), of: None, params: Params::new(), is_organisation: true }
     }
 
     /// The registry's entry of this name.

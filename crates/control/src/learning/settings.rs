@@ -2,7 +2,7 @@
 
 use super::share::{Claim, Share};
 use crate::pcap::tolerance;
-use crate::policy::read_tiers;
+use crate::policy::{efficiency, read_tiers, settle};
 use crate::Device;
 use headstack_schema::{Reader, SpecError};
 use headstack_units::{Span, Watts};
@@ -42,16 +42,8 @@ impl Settings {
             0.25,
             0.0..=1.0,
         )?;
-        let efficiency = reader.number(
-            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
-            if one { 1.0 } else { 0.83 },
-            0.1..=1.0,
-        )?;
-        let settle = reader.number(
-            ("settle", "Time after a change in which readings do not count."),
-            Span(2_000_000_000.min(period.0 / 2)),
-            Span::ZERO..=period,
-        )?;
+        let efficiency = efficiency(reader, if one { 1.0 } else { 0.83 })?;
+        let settle = settle(reader, period)?;
         let explore_after_s = seconds(
             reader,
             (

@@ -55,7 +55,7 @@
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
-use super::{policy, read_tiers, several, Drives, Input, Need, Policy, Status};
+use super::{efficiency, policy, read_tiers, settle, several, Drives, Input, Need, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::map::{self, Extract, Point, Statistic};
 use crate::pcap::tolerance;
@@ -169,11 +169,7 @@ impl Aim {
         margin_ratio: f64,
         settle: Span,
     ) -> Result<Aim, SpecError> {
-        let efficiency = reader.number(
-            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
-            if drives == 1 { 1.0 } else { 0.83 },
-            0.1..=1.0,
-        )?;
+        let efficiency = efficiency(reader, if drives == 1 { 1.0 } else { 0.83 })?;
         Ok(Aim { tolerance_w, margin_w: tolerance_w * margin_ratio, efficiency, settle })
     }
 
@@ -273,11 +269,7 @@ impl FeedForward {
             ("response_time", "The statistic of response times that target, limit and samples mean."),
             Statistic::Mean,
         )?;
-        let settle = reader.number(
-            ("settle", "Time after a change in which readings do not count."),
-            Span(2_000_000_000.min(settings.period.0 / 2)),
-            Span::ZERO..=settings.period,
-        )?;
+        let settle = settle(reader, settings.period)?;
         let correction = Correction::read(reader, settings.period)?;
         let aim = Aim::read(reader, n, tolerance_w, margin_ratio, settle)?;
         let counts = read_tiers(reader, n)?;

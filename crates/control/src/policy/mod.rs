@@ -194,6 +194,18 @@ fn several(devices: &[Device]) -> Result<(), SpecError> {
     }
 }
 
+/// Reads `efficiency`.
+pub(crate) fn efficiency(reader: &mut Reader, usual: f64) -> Result<f64, SpecError> {
+    let doc = "Efficiency of the power supply between the meter and the drives.";
+    reader.number(("efficiency", doc), usual, 0.1..=1.0)
+}
+
+/// Reads `settle`.
+pub(crate) fn settle(reader: &mut Reader, period: Span) -> Result<Span, SpecError> {
+    let doc = "Time after a change in which readings do not count.";
+    reader.number(("settle", doc), Span(2_000_000_000.min(period.0 / 2)), Span::ZERO..=period)
+}
+
 /// The number of drives in each tier, best tier first; one tier unless the table has `tiers`.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! PCAP's base design: a proportional controller of the two queues, without upper bounds.
 //!
 //! # Model
-//! The controller of [`Pcap`] in tail-latency mode, with the bounds of the device. So the host queue continues to grow
+//! The controller of [`Pcap`](crate::Pcap) in tail-latency mode, with the bounds of the device. So the host queue continues to grow
 //! while the cap cannot be reached, and takes as long to shrink again. Without a cap the queues have the start sizes.
 //! In the safe setting the host queue has 128 places and the drive queue its least depth.
 //!
@@ -11,29 +11,18 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 6.1 and Table 1.
 //! # Validity
-//! As for [`Pcap`]. The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
+//! As for [`Pcap`](crate::Pcap). The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
 //! It is included for comparison.
 
 use super::{only, policy, Drives, Need, Policy};
-use crate::guard::{Guard, GuardSettings};
-use crate::pcap::{tolerance, Mode, Pcap};
 use crate::single::Single;
-use crate::Device;
-use headstack_schema::{Plugin, Reader, SpecError};
-use headstack_units::{Span, Watts};
+use headstack_schema::Plugin;
 
 /// Registration.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP without bounds on the queues (FAST 2016, section 6.1)";
     let example = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"";
     policy(["pcap-base", summary, example], Drives::One, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(read(reader, only(devices, "pcap-base")?)?))
+        Ok(Box::new(Single::read(reader, only(devices, "pcap-base")?, None)?))
     })
-}
-
-fn read(reader: &mut Reader, device: &Device) -> Result<Single, SpecError> {
-    let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
-    let tolerance_w = tolerance(reader, Watts(0.2))?;
-    let pcap = Pcap::read(reader, device, Mode::TailLatency, None)?;
-    Ok(Single { guard: Guard::new(settings), pcap, tolerance_w, open: device.clamp(device.open) })
 }

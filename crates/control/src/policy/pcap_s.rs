@@ -30,7 +30,7 @@
 //! anything is lowered. A drive that spins up draws more than one that works, for some ten seconds; `rest` does not
 //! keep the cap then, and it does not limit how many drives spin up at once.
 
-use super::{pcap_agile, policy, read_tiers, several, Drives, Input, Need, Policy, Status};
+use super::{efficiency, pcap_agile, policy, read_tiers, several, Drives, Input, Need, Policy, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
 use crate::pcap::{tolerance, Mode, Pcap};
 use crate::{Command, Device, Rest, REST_AFTER};
@@ -98,11 +98,7 @@ impl Shelf {
         several(devices)?;
         let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
         let tolerance_w = tolerance(reader, Watts(1.0))?;
-        let efficiency = reader.number(
-            ("efficiency", "Efficiency of the power supply between the meter and the drives."),
-            0.83,
-            0.1..=1.0,
-        )?;
+        let efficiency = efficiency(reader, 0.83)?;
         let tiers = read_tiers(reader, devices.len())?;
         let share = reader.word(("share", "How the drives behind one meter share an error."), Share::Strict)?;
         let weights = read_weights(reader, share, tiers.len())?;

@@ -63,7 +63,7 @@ impl LiveSystem {
         most: Option<u64>,
     ) -> Result<Exchange, SpecError> {
         let numbers = self.tree.drives_of(device);
-        let (Some(_), [number]) = (self.drive(device), &numbers[..]) else {
+        let (Some(_), [number]) = (self.tree.drive_of(device), &numbers[..]) else {
             let need = "a device that is one drive";
             return Err(SpecError::new("device", device, need));
         };
@@ -96,7 +96,7 @@ impl LiveSystem {
             let removed = removed.clone();
             (0u32..).filter(move |head| !removed.contains(head))
         };
-        for fault in self.drive(device).map_or(Vec::new(), Drive::faults) {
+        for fault in self.tree.drive_of(device).map_or(Vec::new(), Drive::faults) {
             let head = fault.surface.and_then(|s| kept(&all.heads).nth(s as usize));
             all.failed.extend(head);
         }

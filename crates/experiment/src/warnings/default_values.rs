@@ -13,8 +13,8 @@ pub const CHECK: Check = Check {
 pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
     // All workloads of a system have the same drives.
     for result in run.one_each() {
-        for drive in result.drive.iter().filter(|d| !d.unsaid.is_empty()) {
-            let unsaid: Vec<String> = drive.unsaid.iter().map(ToString::to_string).collect();
+        for drive in result.drive.iter().filter(|d| !d.described.unsaid.is_empty()) {
+            let unsaid: Vec<String> = drive.described.unsaid.iter().map(ToString::to_string).collect();
             let text = format!("nothing is said of {}'s {}", drive.name, unsaid.join(", "));
             tell(CHECK.warn(text).of_system(&result.name));
         }

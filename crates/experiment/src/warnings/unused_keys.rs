@@ -2,7 +2,6 @@
 
 use super::Ended;
 use crate::experiment::{System, Workload};
-use crate::resolved::{is_ignored, PER_DRIVE};
 use headstack_block::organisation::DeviceSizes;
 use headstack_drive::spec::Params;
 use headstack_engine::{Check, Warning};
@@ -29,8 +28,7 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
             of_workload(given, workload, &mut say);
         }
         let needs_sizes = |s: &System| {
-            let name = s.organisation().map(|(name, _)| name);
-            let entry = name.ok().and_then(|name| run.inputs.organisations.get(&name));
+            let entry = run.inputs.organisations.get(&s.organisation.name);
             entry.is_some_and(|entry| entry.facts == DeviceSizes::Needed)
         };
         if workload.device_blocks.is_some() && !experiment.system.iter().any(needs_sizes) {
@@ -98,11 +96,10 @@ fn of_workload(given: &Params, workload: &Workload, tell: &mut dyn FnMut(&str, &
 }
 
 fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
-    for key in PER_DRIVE.iter().filter(|key| has(system, key)) {
-        if is_ignored(system, key) {
-            tell(key, "each entry of drives has one of its own");
-        }
+    for key in system.ignored_settings() {
+        tell(key, "each entry of drives has one of its own");
     }
+    let given = system.settings.given();
     // `set` is applied after the other keys.
     let in_set = |table: &str, key: &str| {
         let dotted = format!("{table}.{key}");
@@ -110,7 +107,7 @@ fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
         system.set.contains_key(&dotted) || nested.is_some()
     };
     for (key, inside) in [("scheduler", "scheduler"), ("queue_depth", "depth")] {
-        if has(system, key) && in_set("queue", inside) {
+        if given.contains_key(key) && in_set("queue", inside) {
             tell(key, &format!("set changes queue.{inside} after it"));
         }
     }
@@ -120,15 +117,4 @@ fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
 fn says(table: &Params, key: &str) -> bool {
     let value = table.get(key);
     value.is_some_and(|v| !v.is_null() && *v != Value::Bool(false))
-}
-
-fn has(system: &System, key: &str) -> bool {
-    match key {
-        "scheduler" => system.scheduler.is_some(),
-        "scheduler_parameters" => system.scheduler_parameters.is_some(),
-        "queue_depth" => system.queue_depth.is_some(),
-        "cache" => system.cache.is_some(),
-        "dash" => system.dash.is_some(),
-        _ => system.parallelism.is_some(),
-    }
 }

@@ -106,7 +106,9 @@ impl Elements {
         let (now, system) = live.system();
         let path = system.view(now, device).drive.map(|(path, _)| path);
         let system = live.system_as_it_is();
-        let Some((drive, path)) = system.drive(device).zip(path) else { return unit.check(&no_such_element()) };
+        let Some((drive, path)) = system.tree().drive_of(device).zip(path) else {
+            return unit.check(&no_such_element());
+        };
         let element = match call {
             ElementCall::Report { from, only_bad, length } => {
                 let all = self.all(drive, &system.removed_heads(device), live.remake_of(device));
@@ -150,7 +152,7 @@ impl Elements {
         blocks: Option<u64>,
     ) -> Ending {
         // They are known only as long as all are there.
-        if let Some(drive) = live.system_as_it_is().drive(device) {
+        if let Some(drive) = live.system_as_it_is().tree().drive_of(device) {
             self.blocks(drive);
         }
         match live.remake(device, heads, blocks) {

@@ -311,7 +311,7 @@ impl Replies {
         match &data.content {
             Content::Here(content) => out.put_slice(&content[at..end]),
             Content::Zones(device, zones) => {
-                let drive = live.system_as_it_is().drive(*device);
+                let drive = live.system_as_it_is().tree().drive_of(*device);
                 let zone = |from| drive?.report_zones(from, ReportingOptions::All).next();
                 out.put_slice(&zones.part(at..end, zone));
             }

@@ -299,7 +299,7 @@ impl Shelf {
             return;
         }
         let (_, system) = live.system();
-        if let Some(drive) = system.drive(device) {
+        if let Some(drive) = system.tree().drive_of(device) {
             unit.follow_limits(drive.duration_limits(), drive.limit_counts());
         }
     }
@@ -420,7 +420,7 @@ impl Shelf {
             return Outcome::Done;
         }
         let Extent { lba, blocks } = open.work.extent;
-        let found = live.system_as_it_is().weak(open.device, lba..lba + u64::from(blocks));
+        let found = live.system_as_it_is().tree().weak(open.device, lba..lba + u64::from(blocks));
         found.map_or(Outcome::Done, Outcome::Recovered)
     }
 
@@ -597,11 +597,11 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
     let blocks = live.devices()[device].bytes / u64::from(BLOCK);
     let (now, system) = live.system();
     let facts = system.view(now, device).drive.map(|(_, facts)| facts);
-    let n_elements = system.drive(device).map_or(0, elements::number);
-    let truncates = system.drive(device).is_some_and(elements::truncates);
+    let n_elements = system.tree().drive_of(device).map_or(0, elements::number);
+    let truncates = system.tree().drive_of(device).is_some_and(elements::truncates);
     let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
-    let limits =
-        (facts.as_ref().filter(|f| heeds(f)).and(system.drive(device))).map(|drive| drive.duration_limits().clone());
+    let limits = (facts.as_ref().filter(|f| heeds(f)).and(system.tree().drive_of(device)))
+        .map(|drive| drive.duration_limits().clone());
     let number = device - target.units.start;
     let mut disk = Disk {
         blocks,

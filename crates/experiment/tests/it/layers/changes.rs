@@ -43,7 +43,7 @@ fn lists(text: &str) -> Lists {
     let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let table = serde_json::to_value(table).expect("JSON");
     let list = |key: &str| table[key].as_array().cloned().unwrap_or_default();
-    let layers: Result<Vec<LayerSpec>, SpecError> = list("layers").iter().map(LayerSpec::from_value).collect();
+    let layers: Result<Vec<LayerSpec>, SpecError> = list("layers").iter().map(LayerSpec::read).collect();
     let changes: Result<Vec<Change>, SpecError> = list("change").iter().map(Change::read).collect();
     Lists { layers: layers.unwrap_or_else(|e| panic!("{e}")), changes: changes.unwrap_or_else(|e| panic!("{e}")) }
 }

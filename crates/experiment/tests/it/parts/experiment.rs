@@ -146,7 +146,7 @@ fn errors_of_a_drive_file_name_it_and_the_line() {
         ("name = 3\n", format!("drive: {shown}:1:8: name: got integer 3, need text in quotes")),
     ] {
         std::fs::write(&path, text).unwrap();
-        let e = system.drive_spec(dir, &Inputs::new(Vec::new()));
+        let e = system.groups()[0].drive_spec(dir, &Inputs::new(Vec::new()));
         let e = e.unwrap_err().to_string();
         assert!(e.starts_with(&want), "{e}");
     }
@@ -161,7 +161,7 @@ fn drives_are_changed_by_dotted_keys_and_tables() {
         System::read(&serde_json::from_str(&format!("{{\"drive\":{drive}{extra}}}")).unwrap()).unwrap()
     };
     let inputs = Inputs::new(Vec::new());
-    let get = |extra: &str| system(extra).drive_spec(Path::new(""), &inputs);
+    let get = |extra: &str| system(extra).groups()[0].drive_spec(Path::new(""), &inputs);
     let s = get(
         r#","set":{"geometry.zones[0].track_skew":3,"queue":{"depth":4}},"scheduler":"look","cache":{"enabled":true}"#,
     )

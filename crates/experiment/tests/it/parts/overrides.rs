@@ -59,7 +59,7 @@ fn tables_are_merged_and_null_removes() {
     let e = e.unwrap();
     let synthetic = json!({ "n_requests": 5, "rate": "5/s", "reads": 1 });
     assert_eq!(json!(e.workload[0].synthetic), synthetic);
-    assert_eq!(e.system[0].cache, None);
+    assert_eq!(e.system[0].settings.cache, None);
     assert_eq!((e.run.seed, e.cost.years), (3, 1.0));
 }
 
@@ -78,7 +78,7 @@ fn values_of_a_drive_replace_what_the_system_sets() {
         let system = &e.system[parse_key(key).unwrap()[1].index().unwrap()];
         assert_eq!(json!(system.set).to_string(), want.to_string(), "{key}");
         if key.contains("drives") {
-            assert_eq!(json!(system.drives[0]["set"]), json!({ "queue.depth": 4 }));
+            assert_eq!(json!(system.drives[0].set), json!({ "queue.depth": 4 }));
         }
     }
 }
