@@ -21,6 +21,7 @@ from headstack.runs import outputs
 from .actuators import Actuators
 from .buffer import Buffer
 from .idle import Idle
+from .period import forward
 from .policies import Policies
 from .power import Power
 from .queue import Queue
@@ -104,7 +105,7 @@ def geometry_table(geometry: Any, described: Mapping[str, Any]) -> tuple[dict[st
     first = 0
     for zone, (count, late) in zip(geometry.zones, _fitted(geometry, past, block, width), strict=True):
         sectors = list(zone.sectors)
-        skews = round(float(zone.switch_turns) % 1.0, 9), round(float(zone.skew_turns) % 1.0, 9)
+        skews = [round(max(0.0, forward(s)), 9) for s in (zone.switch_turns, zone.skew_turns)]
         # Where it begins later than on the target, as most of its sectors then are turned.
         back, part = divmod(late / sectors[0], 1.0)
         begin = zone.begin_turns - geometry.zones[0].begin_turns + part
