@@ -68,6 +68,13 @@ def test_skews_that_a_read_does_not_show_make_no_track_of_several(seed):
     assert not figures.wrong(), figures
 
 
+def test_a_drive_without_a_buffer_goes_on_with_reads_that_wait():
+    """Its link takes no time of its own: a default made each of a run of reads that wait lose a turn."""
+    probed = plan.run(opened("conner-cp3100"), 200.0, ("seek", "switches", "buffer", "queue", "replay"), None)
+    assert probed.replay.off < 0.05
+    assert probed.found.buffer.sector_s.value == 0
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_accesses_without_answers_of_the_medium_are_not_identifiable(status):
     """A buffer answers, or reads fail."""
