@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .angle import Angles
-from .period import middle, wrap
+from .period import forward, middle, wrap
 from .track import LEAST_SECTORS, boundary, slope
 
 #: Factor from one track that is tried to the next.
@@ -187,7 +187,7 @@ def follow(angles: Angles, start: int, expected: Sequence[Shape]) -> Band | None
         count * n * block,
         n,
         count,
-        ladder.skew % 1.0,
+        forward(ladder.skew),
         (end - 1 / n) % 1.0,
         reads=session.commands - before,
     )

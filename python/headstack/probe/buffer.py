@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 #: Sizes of hits, sectors; numbers of addresses; waits before a place behind a read is read, turns.
 _SIZES, _ADDRESSES, _WAITS = (1, 4, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 4, 12)
 
-#: Farthest read-ahead that is looked for, sectors, and repeats of each test.
-_FARTHEST, _REPEATS = 16_384, 3
+#: Farthest read-ahead that is looked for, sectors, repeats of each test, and pairs of neighbours.
+_FARTHEST, _REPEATS, _PAIRS = 16_384, 3, 12
 
 
 class Buffer(NamedTuple):
@@ -50,6 +50,11 @@ class Buffer(NamedTuple):
     read_ahead: tuple[tuple[int, int], ...] = ()
     kind: str = "none"
     trigger: str = "always"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether, without a buffer, a read that waits begins where the one before ends."""
+        return not self.enabled.value and self.sector_s is not None
 
 
 class _Probe:
@@ -118,7 +123,8 @@ def measure(session: Any, geometry: Any, turn_s: float, rng: np.random.Generator
     probe = _Probe(session, geometry, turn_s, rng)
     overhead, sector = _hit_line(probe)
     if overhead is None:
-        return Buffer(exact(False, "buffer", probe.reads))
+        sector = _nothing_between(probe)
+        return Buffer(exact(False, "buffer", probe.reads), sector_s=sector)
     segments, curve = _segments(probe)
     waits = _WAITS[1:2] if brief else _WAITS
     ahead = [(w, probe.farthest(1, w)) for w in waits]
@@ -172,6 +178,18 @@ def _hit_line(probe: _Probe) -> tuple[Value | None, Value | None]:
         Value(start, start - room, start + room, "measured", reads, "buffer", "s"),
         measured(sector, reads, "buffer", "s"),
     )
+
+
+def _nothing_between(probe: _Probe) -> Value | None:
+    """Return 0 as the link time of a sector if a read that waits begins where the one before ends.
+
+    Without a buffer any time of the link would cost it a turn. None if it does cost one.
+    """
+    session, size = probe.session, probe.session.sector_blocks
+    ends = [session.read("buffer", [lba, lba + size], together=True, fua=False).done_ns for lba in probe.fresh(_PAIRS)]
+    probe.reads += 2 * _PAIRS
+    apart_s = float(np.median(np.abs(np.diff(ends)))) / 1e9
+    return exact(0.0, "buffer", 2 * _PAIRS, "s") if apart_s < probe.turn_s / 2 else None
 
 
 def _segments(probe: _Probe) -> tuple[Value, tuple[tuple[int, float], ...]]:

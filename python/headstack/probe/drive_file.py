@@ -21,6 +21,7 @@ from headstack.runs import outputs
 from .actuators import Actuators
 from .buffer import Buffer
 from .idle import Idle
+from .period import forward
 from .policies import Policies
 from .power import Power
 from .queue import Queue
@@ -104,7 +105,7 @@ def geometry_table(geometry: Any, described: Mapping[str, Any]) -> tuple[dict[st
     first = 0
     for zone, (count, late) in zip(geometry.zones, _fitted(geometry, past, block, width), strict=True):
         sectors = list(zone.sectors)
-        skews = round(float(zone.switch_turns) % 1.0, 9), round(float(zone.skew_turns) % 1.0, 9)
+        skews = [round(max(0.0, forward(s)), 9) for s in (zone.switch_turns, zone.skew_turns)]
         # Where it begins later than on the target, as most of its sectors then are turned.
         back, part = divmod(late / sectors[0], 1.0)
         begin = zone.begin_turns - geometry.zones[0].begin_turns + part
@@ -268,6 +269,9 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
     late = found.curve.lateness_s
     known_s = found.sector_turns * float(found.turn.value) + link + late
     miss = less(o, known_s)
+    if found.buffer and found.buffer.goes_on and found.described.get("queue_depth") == 1:
+        # It begins after the read before: there was no time for it.
+        miss = exact(0.0, "buffer", miss.reads, "s")
     hit = found.buffer.hit_overhead_s if found.buffer else None
     if hit is not None:
         # The median of an exponential distribution is 0.7 means.

@@ -237,7 +237,7 @@ class Geometry:
             if self.head_first:
                 band = cycle[0]
                 end = zone.cycle_turns - (band.tracks - 1) * band.skew_turns
-                skews = (end % 1.0, band.skew_turns)
+                skews = (end, band.skew_turns)
                 sectors = (band.sectors_per_track,) * self.heads
                 tracks: tuple[int, ...] = (1,) * self.heads
             else:

@@ -47,6 +47,9 @@ AGREED, LONGEST_S = 0.6, 20.0
 #: Visits that tell the phase: the middle of so many is not moved by one that is late.
 VISITS = 12
 
+#: Angles between tracks of at most so much below 0 are none, turns.
+NONE = 0.005
+
 #: Above this share of disturbed reads, or this part of a turn as the error of one, nothing is told.
 MOST_DISTURBED, MOST_ERROR = 0.35, 0.01
 
@@ -61,6 +64,11 @@ class NotADiskError(HeadstackError):
 def wrap(turns: Floats | float) -> Floats:
     """Return angles as -1/2 to 1/2 of a turn."""
     return np.asarray((turns + 0.5) % 1.0 - 0.5)
+
+
+def forward(turns: float) -> float:
+    """Return an angle as 0 to 1 turn; one that is less than 0 by the errors of reads alone is no whole turn."""
+    return float((turns + NONE) % 1.0 - NONE)
 
 
 def middle(turns: Floats) -> float:

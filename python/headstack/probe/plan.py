@@ -104,7 +104,7 @@ class Probed:
             after = cycle[i + 1].angle_turns if i + 1 < len(cycle) else None
             if after is None and zone.cycles > 1:
                 after = cycle[0].angle_turns + zone.cycle_turns
-            jump = (after - band.last_angle) % 1.0 if after is not None else band.skew_turns
+            jump = periods.forward(after - band.last_angle) if after is not None else band.skew_turns
             turns += band.tracks + (band.tracks - 1) * band.skew_turns + jump
             reads += band.reads
         rate = zone.cycle_blocks * int(self.described["block_bytes"]) / turns

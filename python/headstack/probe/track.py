@@ -4,15 +4,32 @@
 The angle advances by 1/n from sector to sector and jumps by the skew at a boundary. Reads at
 growing distances give the slope; the first one off the line has passed the boundary, which is then
 bisected. Each decision is whether a read is on the line or on the line after the jump.
+
+The slope tells how many turns lie before that boundary. If they are several, or no jump is seen in
+some turns, single reads do not show the skew. Then many reads are fitted by a line with a small jump
+after every track: n sectors and their skew s have the slope (1 + s) / n, as others have, but only
+the true ones have the jumps where they are.
 """
 
+import math
 from typing import NamedTuple
 
+import numpy as np
+
+from headstack.errors import HeadstackError
+
 from .angle import Angles
-from .period import wrap
+from .period import forward, wrap
 
 #: Turns after which tracks without a jump are taken to have no skew, and least sectors of a track.
 MOST_TURNS, LEAST_SECTORS = 3.0, 12
+
+#: Reads over tracks whose skew single reads do not show: fewest, most, and those for sectors as
+#: long as the error of a read. By how much the square of errors must be less than that of others.
+FEWEST, MOST, EACH, CLEAR = 96, 1000, 1600, 16.0
+
+#: Their largest skew, and the largest error of the fit, in what a read may be and is usually off.
+FLAT, BAD_FIT = 3.0, 2.5
 
 
 class Boundary(NamedTuple):
@@ -70,7 +87,7 @@ def boundary(
         else:
             good, turns = further, predicted + left
             if turns > MOST_TURNS and good / turns * angles.tolerance < 0.3 * turns:
-                return Boundary(round(good / turns), 0.0)
+                return _counted(angles, (start, good), end, turns / good, step)
     return _bisected(angles, (start, whole), end, step, (good, turns), (bad, jump))
 
 
@@ -95,6 +112,8 @@ def _bisected(
             bad, jump = mid, left
     if whole and bad < LEAST_SECTORS:
         return None
+    if whole and rate * bad > 1.5:
+        return _counted(angles, (start, bad), end, rate, step)
     if whole:
         rate = 1 / bad
     ends = [end + (bad - 1) * rate, end + bad * rate]
@@ -102,3 +121,52 @@ def _bisected(
     if abs(first) > angles.tolerance or abs(second) < angles.tolerance:
         return None
     return Boundary(bad, float(second) % 1.0)
+
+
+def _counted(angles: Angles, line: tuple[int, int], end: float, rate: float, step: str) -> Boundary | None:
+    """Return sectors and skew of tracks whose skew single reads do not show; None: it is no such line.
+
+    Args:
+        angles: of the target.
+        line: first sector of the first track, and sectors that follow on a line.
+        end: angle at which the first one ends.
+        rate: turns of a sector on that line, about.
+        step: name for the log.
+
+    Raises:
+        HeadstackError: other sectors and skews fit as well.
+    """
+    start, sectors = line
+    error, widest = angles.period.sigma_s / angles.period.turn_s, FLAT * angles.tolerance
+    count = int(np.clip(EACH * (error / rate) ** 2, FEWEST, MOST))
+    at = np.unique(np.linspace(0, sectors - 1, count).astype(np.int64))
+    off = wrap(angles.read((start + at) * angles.session.sector_blocks, step) - end - rate * at)
+    near = np.abs(off) < widest
+    at, off = at[near], off[near]
+    if len(at) < count / 2 and len(at) < sectors / 2:
+        return None
+
+    def left(n: int, *, skewed: bool = True) -> tuple[float, int, float, float]:
+        """Return the square of errors of tracks of n sectors, n, the skew, and the size of errors."""
+        columns = np.stack([np.ones(len(at)), at // n], axis=1)[:, : 1 + skewed]
+        y = off - at * (1 / n - rate)
+        fit = np.linalg.lstsq(columns, y, rcond=None)[0]
+        rest = y - columns @ fit
+        return float(rest @ rest), n, float(fit[-1]) * skewed, 1.48 * float(np.median(np.abs(rest)))
+
+    tried = range(max(LEAST_SECTORS, math.floor((1 - widest) / rate)), math.ceil((1 + widest) / rate) + 1)
+    found = sorted(left(n) for n in tried)
+    flat = min(left(n, skewed=False) for n in tried)
+    alike = found[0][0] * (1 + CLEAR / len(at))
+    # Tracks without a skew are likelier than those with one that shows no better.
+    _, n, skew, size = flat if flat[0] < alike else found[0]
+    if size > BAD_FIT * error:
+        return None
+    if skew and len(found) > 1 and found[1][0] < alike:
+        if abs(skew) > angles.tolerance:
+            return None  # One that shows: a late read hid it.
+        raise HeadstackError(
+            f"probe: too noisy: the sectors of a track are not identifiable, {n} or {found[1][1]}: ends of reads "
+            f"are off by {angles.period.sigma_s * 1e6:.0f} us, and the skew, {skew:.2%} of a turn, is too small to show"
+        )
+    return Boundary(n, forward(skew))

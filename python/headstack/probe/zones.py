@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .angle import Angles
 from .bands import Band, Shape, follow, joined
-from .period import middle, wrap
+from .period import forward, middle, wrap
 from .track import boundary
 
 Floats = NDArray[np.float64]
@@ -375,14 +375,16 @@ class _Surveyor:
         tracks = _spacing(skews) if np.isfinite(at).all() else None
         if tracks is None:
             return None
-        odd = np.arange(tracks - 1, ROW - 1, tracks)
-        # Both skews at once: each track has one, and each cylinder's end a difference.
         k = np.arange(ROW)
-        left = wrap(at - at[0] - k * band.skew_turns - (k // tracks) * np.median(skews[odd]))
+        last = k[1:] % tracks == 0
+        # About, so that what is left does not wrap; then both at once: each track has one skew, and each
+        # cylinder's end a difference.
+        within = band.skew_turns + float(np.median(skews[~last]))
+        apart = float(np.median(skews[last]) - np.median(skews[~last]))
+        left = wrap(at - at[0] - k * within - (k // tracks) * apart)
         columns = np.stack([np.ones(ROW), k, k // tracks], axis=1)
-        part = np.linalg.lstsq(columns, left, rcond=None)[0]
-        within = band.skew_turns + float(part[1])
-        return replace(band, tracks=tracks, blocks=tracks * n * self.block, skew_turns=within % 1.0)
+        within += float(np.linalg.lstsq(columns, left, rcond=None)[0][1])
+        return replace(band, tracks=tracks, blocks=tracks * n * self.block, skew_turns=forward(within))
 
     def _extent(self, cycle: tuple[Band, ...], before: Zone | None) -> Zone:
         """Return the zone of a cycle that begins here, with its number of cycles."""

@@ -11,8 +11,10 @@ from headstack.probe import log, moves, period, plan, session
 class Buffered:
     """A simulated drive without a way around its buffer."""
 
+    lateness_s = 15e-6
+
     def __init__(self, name: str) -> None:
-        self.core = _core.ProbeTarget.open(f"sim:{name}", lateness_s=15e-6, disturbed=0.02, seed=1)
+        self.core = _core.ProbeTarget.open(f"sim:{name}", lateness_s=self.lateness_s, disturbed=0.02, seed=1)
         self.described = {**self.core.described, "fua": False, "kind": "nbd"}
 
     def read(self, lba, blocks, **options):
@@ -52,6 +54,25 @@ def test_a_page_that_a_server_prefers_is_no_sector():
     assert not figures.wrong(), figures
     turns = [np.diff(times) / probed.period.turn_s for times in probed.period.times.values()]
     assert np.abs(period.wrap(np.concatenate(turns))).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_skews_that_a_read_does_not_show_make_no_track_of_several(seed):
+    """Its skew within cylinders is 1.2 % of a turn; ends of reads are off by 0.1 %."""
+
+    class Late(Buffered):
+        lateness_s = 25e-6
+
+    probed = plan.run(opened("conner-cp3100", Late, seed), 120.0, (), None)
+    figures = oracle.figures(probed, drives.load("conner-cp3100"))
+    assert not figures.wrong(), figures
+
+
+def test_a_drive_without_a_buffer_goes_on_with_reads_that_wait():
+    """Its link takes no time of its own: a default made each of a run of reads that wait lose a turn."""
+    probed = plan.run(opened("conner-cp3100"), 200.0, ("seek", "switches", "buffer", "queue", "replay"), None)
+    assert probed.replay.off < 0.05
+    assert probed.found.buffer.sector_s.value == 0
 
 
 @pytest.mark.parametrize("status", [0, 1])
