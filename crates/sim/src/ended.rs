@@ -1,65 +1,35 @@
-//! What is known of a request when it has ended.
+//! What is known of a request while it is in flight, and when it has ended.
 
 use headstack_units::Time;
 
-/// What is known of a request when it ends.
+/// A request in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     pub arrival: Time,
     pub blocks: u32,
+    pub parts: u32,
+    /// The thread or client that waits for it; in a free slot of the table of requests, the next free one.
+    pub thread: u32,
     /// Index in `OPERATIONS`.
     pub kind: u8,
     /// [`Request::class`](headstack_trace::Request::class).
     pub class: u8,
     pub measured: bool,
-    /// The thread or client that waits for it.
-    pub thread: u32,
+    /// Measured, of one part, without log, threads and power cap.
+    pub quick: bool,
 }
+
+// There may be many: two and a half in a line of the cache.
+const _: () = assert!(size_of::<Asked>() == 24);
 
 /// The times of a request that ended, which are counted in the order of the whole system.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// As in [`Ended`].
+    /// Response times from submission, and without the time in the queues of drives.
     pub response_ns: u64,
     pub service_ns: u64,
     pub kind: u8,
     pub class: u8,
     /// Whether they count: it was measured, and succeeded.
     pub counts: bool,
-}
-
-/// A request that ended.
-#[derive(Debug, Clone, Copy)]
-pub struct Ended {
-    /// Response times from submission, without the time in the queues of drives, and from admission to the host's queue.
-    pub response_ns: u64,
-    pub service_ns: u64,
-    pub admitted_ns: u64,
-    /// The drive that served its last part.
-    pub drive: u32,
-    pub blocks: u32,
-    /// The number of its thread among those of all jobs, if it waits and that is of interest.
-    pub thread: u32,
-    /// The number of its job.
-    pub job: Option<u32>,
-    /// Index in `OPERATIONS`.
-    pub kind: u8,
-    /// [`Request::class`](headstack_trace::Request::class).
-    pub class: u8,
-    pub measured: bool,
-    pub failed: bool,
-}
-
-impl Ended {
-    /// Its times.
-    #[inline]
-    pub fn times(&self) -> Times {
-        Times {
-            response_ns: self.response_ns,
-            service_ns: self.service_ns,
-            kind: self.kind,
-            class: self.class,
-            counts: self.measured && !self.failed,
-        }
-    }
 }

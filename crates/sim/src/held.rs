@@ -1,7 +1,7 @@
 //! What happens in the parts of a system that are simulated by themselves, held until it can be counted in the order of
 //! the whole system.
 
-use crate::ended::{Ended, Times};
+use crate::ended::Times;
 use crate::observers::Observers;
 use crate::simulate::record::Record;
 use headstack_block::timetable::Timetable;
@@ -102,12 +102,11 @@ impl Held {
         }
     }
 
-    /// A request of a thread ended, if it waits.
+    /// A request ended. `waiting`: the number of its thread among those of all jobs, if it waits for it.
     #[inline]
-    pub fn ended(&mut self, ended: &Ended) {
-        let times = ended.times();
+    pub fn ended(&mut self, times: Times, waiting: impl FnOnce() -> u32) {
         if self.is_logged {
-            let thread = ended.thread;
+            let thread = waiting();
             return self.push(What::Ended { thread, times });
         }
         if times.counts {

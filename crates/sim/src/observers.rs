@@ -15,9 +15,10 @@
 //! A part of a system that is simulated by itself holds what is counted in the order of the whole ([`Held`]).
 
 use crate::capping::{Capper, Observed};
-use crate::ended::{Asked, Ended, Times};
+use crate::ended::{Asked, Times};
 use crate::held::Held;
 use crate::outcome::{Outcome, Sums};
+use crate::request_tracker::issuer::Issuer;
 use crate::simulate::error::SimulateError;
 use crate::simulate::record::{Log, Record};
 use headstack_block::layer::LayerCompletion;
@@ -133,18 +134,27 @@ impl<'a, 'l> Observers<'a, 'l> {
         self.outcome.series.widen(part.outcome.series.width_ns());
     }
 
-    /// A request has ended: `ended` is what is counted in the order of the whole.
-    pub fn record(&mut self, ended: &Ended, asked: &Asked, answer: &LayerCompletion) {
+    /// A request has ended, which `issuer` issued.
+    pub fn record(&mut self, asked: &Asked, answer: &LayerCompletion, issuer: &Issuer) {
         self.check_end(answer.completion);
-        if let Some(observed) = self.observed.as_mut().filter(|_| !ended.failed) {
-            observed.add(ended);
+        let response_ns = answer.completion.since(asked.arrival).non_negative();
+        let succeeded = answer.error.is_none();
+        if let Some(observed) = self.observed.as_mut().filter(|_| succeeded) {
+            observed.add(asked, answer, response_ns, issuer.job_of(asked.thread));
         }
+        let times = Times {
+            response_ns,
+            service_ns: response_ns.saturating_sub(answer.components.queue),
+            kind: asked.kind,
+            class: asked.class,
+            counts: asked.measured && succeeded,
+        };
         match &mut self.held {
-            Some(held) => held.ended(ended),
-            None => self.count(&ended.times()),
+            Some(held) => held.ended(times, || issuer.waiting(asked.thread)),
+            None => self.count(&times),
         }
         match asked.measured {
-            true => self.add(asked, answer),
+            true => self.add(asked, answer, response_ns),
             false => self.unmeasured_end = self.unmeasured_end.max(answer.completion),
         }
     }
@@ -165,9 +175,8 @@ impl<'a, 'l> Observers<'a, 'l> {
     }
 
     /// Adds a measured request to the sums.
-    fn add(&mut self, asked: &Asked, answer: &LayerCompletion) {
+    fn add(&mut self, asked: &Asked, answer: &LayerCompletion, response_ns: u64) {
         let (o, arrival) = (&mut self.outcome, asked.arrival);
-        let response_ns = answer.completion.since(arrival).non_negative();
         o.sums.count(usize::from(asked.kind), asked.blocks, response_ns, answer);
         o.end = o.end.max(answer.completion);
         if let Some(class) = o.classes.get_mut(usize::from(asked.class)) {

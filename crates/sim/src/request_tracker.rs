@@ -1,10 +1,10 @@
 //! The host's side of a run: requests in flight, joined from their parts, and what issues the next ones.
 
 mod in_flight;
-mod issuer;
+pub(crate) mod issuer;
 
 use crate::capping::Capper;
-use crate::ended::{Asked, Ended};
+use crate::ended::Asked;
 use crate::held::Held;
 use crate::observers::Observers;
 use crate::outcome::{operation, Outcome};
@@ -14,7 +14,7 @@ use headstack_block::member::CompletionReport;
 use headstack_drive::Completion;
 use headstack_trace::{Jobs, Pauses, Request};
 use headstack_units::Time;
-use in_flight::{InFlight, Slot, NONE};
+use in_flight::InFlight;
 use issuer::Issuer;
 pub use issuer::NO_THREAD;
 
@@ -47,6 +47,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     pub fn apart(outcome: Outcome, held: Held, first: usize) -> RequestTracker<'a, 'l> {
         let mut tracker = RequestTracker::new(outcome, None);
         (tracker.quiet, tracker.first) = (false, first);
+        tracker.requests.is_named = held.is_logged;
         tracker.observers.held = Some(Box::new(held));
         tracker
     }
@@ -55,15 +56,15 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     #[inline(always)]
     pub fn open(&mut self, id: u64, now: Time, request: &Request, parts: u32, measured: bool) -> u64 {
         self.in_flight += 1;
-        let slot = self.requests.add(Slot {
+        let slot = self.requests.add(Asked {
             arrival: now,
             blocks: request.blocks,
             parts,
+            thread: self.issuer.arriving,
             kind: operation(request.op) as u8,
-            measured,
             class: request.class,
+            measured,
             quick: measured & self.quiet & (parts == 1),
-            below: NONE,
         });
         if self.requests.is_named {
             self.name(slot, id, now, request);
@@ -74,9 +75,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Stores what is needed of the request in a slot when it ends.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
-        if self.issuer.has_threads {
-            self.requests.set_thread(slot, self.issuer.arriving);
-        }
         let observers = &mut self.observers;
         let mut is_logged = observers.log.is_some();
         if let Some(held) = observers.held.as_mut().filter(|held| held.is_logged) {
@@ -142,7 +140,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     #[inline(never)]
     fn part_done_generally(&mut self, member: usize, of_drive: Option<&Completion>, part: &LayerCompletion) {
         let i = part.id as usize;
-        let &Slot { measured, parts, .. } = self.requests.slot(i);
+        let &Asked { measured, parts, .. } = self.requests.slot(i);
         // Drives below layers count for themselves.
         if let Some(c) = of_drive.filter(|_| measured) {
             self.observers.served(member, c);
@@ -176,13 +174,12 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Makes the loop closed: each completion issues the next request. `told_apart`: it is of interest which client
     /// issues a request.
     pub fn close(&mut self, outstanding: u32, pauses: Pauses, told_apart: bool) {
-        self.requests.is_named |= told_apart;
         self.issuer = Issuer::of_clients(outstanding, pauses, told_apart);
     }
 
     /// Threads issue the requests.
     pub fn issue_by_jobs(&mut self, jobs: Jobs) {
-        (self.quiet, self.requests.is_named) = (false, true);
+        self.quiet = false;
         self.issuer = Issuer::of_jobs(jobs);
     }
 
@@ -211,26 +208,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// A request is complete: has it recorded and, in a closed loop, schedules the next one.
     pub fn finish(&mut self, asked: &Asked, answer: &LayerCompletion) {
-        let since = |start: Time| answer.completion.since(start).non_negative();
-        let response_ns = since(asked.arrival);
-        let held = &self.observers.held;
-        let ended = Ended {
-            response_ns,
-            service_ns: response_ns.saturating_sub(answer.components.queue),
-            admitted_ns: since(answer.admitted.max(asked.arrival)),
-            drive: answer.drive,
-            blocks: asked.blocks,
-            thread: match held.as_ref().is_some_and(|held| held.is_logged) {
-                true => self.issuer.waiting(asked.thread),
-                false => NO_THREAD,
-            },
-            job: self.issuer.job_of(asked.thread),
-            kind: asked.kind,
-            class: asked.class,
-            measured: asked.measured,
-            failed: answer.error.is_some(),
-        };
-        self.observers.record(&ended, asked, answer);
+        self.observers.record(asked, answer, &self.issuer);
         self.issuer.issue(answer.completion, asked.thread);
     }
 }

@@ -455,14 +455,16 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         }
         if plan.parts.is_empty() {
             self.play();
-            let answer = LayerCompletion::at_once(id, now, failed.then_some(ErrorKind::OutOfRange));
+            let answer = LayerCompletion::at_once(now, failed.then_some(ErrorKind::OutOfRange));
             let asked = Asked {
                 arrival: now,
                 blocks: request.blocks,
+                parts: 0,
+                thread: self.tracker.issuer.arriving,
                 kind: operation(request.op) as u8,
                 class: request.class,
                 measured,
-                thread: self.tracker.issuer.arriving,
+                quick: false,
             };
             self.tracker.finish(&asked, &answer);
             if measured {

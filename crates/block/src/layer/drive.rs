@@ -1,6 +1,6 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::{not_supported, Becomes, Branch, DriveFacts, ErrorKind, FailedZone, Flow, Layer, LayerCompletion, Setting};
+use super::{not_supported, Becomes, Branch, DriveFacts, ErrorKind, FailedZone, Flow, Layer, Setting};
 use crate::measured::MemberOutcome;
 use crate::member::of_drive;
 use headstack_drive::power::conditions::Condition;
@@ -145,7 +145,7 @@ impl Layer for DriveLayer {
         self.drive.advance(until, &mut |c| {
             let request = flow.with_tag(c.id);
             let done = &mut flow[request].done;
-            *done = LayerCompletion { id: done.id, ..of_drive(c, self.index) };
+            *done = of_drive(c, self.index);
             // Requests outside the drive were refused earlier.
             if done.error == Some(ErrorKind::Unreachable) {
                 if let Some(i) = self.aborted.iter().position(|aborted| *aborted == c.id) {

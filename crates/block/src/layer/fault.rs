@@ -380,9 +380,8 @@ impl Fault {
     fn end_early(&mut self, request: u32, why: ErrorKind, flow: &mut Flow) {
         let now = flow.now();
         let done = &mut flow[request].done;
-        let (id, arrival) = (done.id, done.arrival);
-        *done = LayerCompletion::at_once(id, now, Some(why));
-        (done.arrival, done.admitted) = (arrival, arrival);
+        let arrival = done.arrival;
+        *done = LayerCompletion { arrival, admitted: arrival, ..LayerCompletion::at_once(now, Some(why)) };
         done.components.queue = now.0 - arrival.0;
         flow.end(request);
     }

@@ -235,7 +235,7 @@ impl Flow {
         let (above, done) = (self[given].above, self[given].done);
         self.close(given);
         let own = &mut self[above].done;
-        *own = LayerCompletion { id: own.id, arrival: own.arrival, ..done };
+        *own = LayerCompletion { arrival: own.arrival, ..done };
         above
     }
 
@@ -255,7 +255,7 @@ impl Flow {
         let entry = &mut self[request];
         entry.request.unit = to.unit;
         entry.member = member;
-        (entry.done.id, entry.done.arrival) = (entry.request.id, now);
+        entry.done.arrival = now;
         match entry.request.is_inside(to.blocks) {
             true => Message::Submit,
             false => Message::Refuse,
@@ -332,8 +332,7 @@ impl Flow {
     /// A request ends as it arrives.
     pub fn end_at_once(&mut self, request: u32, error: Option<ErrorKind>) {
         let entry = &mut self[request];
-        let (id, now) = (entry.request.id, entry.done.arrival);
-        entry.done = LayerCompletion::at_once(id, now, error);
+        entry.done = LayerCompletion::at_once(entry.done.arrival, error);
         self.end(request);
     }
 }

@@ -35,7 +35,7 @@ mod settings;
 #[doc(hidden)]
 pub mod waking;
 
-use super::elevator::Elevator;
+use super::elevator::{Elevator, Queued};
 use super::statistics::counts;
 use super::{Context, Elevators, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
 use admission::{Places, Process, LAST_NAMED, UNKNOWN};
@@ -43,7 +43,7 @@ use flush::Flushes;
 use headstack_drive::Command;
 use headstack_schema::{Plugin, SpecError};
 use headstack_units::{Span, Time};
-use merging::{Edges, Limits, Run};
+use merging::{Edges, Limits};
 pub use parameters::with_elevator;
 use parameters::{wake_batch, Parameters, PlacesName};
 use processes::Processes;
@@ -83,7 +83,7 @@ enum Turn {
 /// One request to the layer below: a submitted request, or several merged ones.
 struct Group {
     command: Command,
-    run: Run,
+    run: Queued,
     /// The first and the last of its submitted requests; each knows the next ([`Entry::next`](super::flow::Entry::next)).
     first: u32,
     last: u32,
@@ -236,7 +236,7 @@ impl HostQueue {
         let now = flow.now();
         self.order += 1;
         let slot = self.groups.vacant_key() as u32;
-        let run = Run { slot, order: self.order, ..self.run_of(request) };
+        let run = Queued { slot, order: self.order, ..self.run_of(request) };
         self.groups.insert(Group {
             command: request.command,
             run,
@@ -251,7 +251,7 @@ impl HostQueue {
             Command::Flush => return queue.flushes.add(slot, &mut queue.ahead),
             Command::WriteThrough | Command::ReadThrough => return queue.ahead.push_back(slot),
         }
-        queue.elevator.add(now, &run.queued());
+        queue.elevator.add(now, &run);
         queue.edges.add(&run);
         if waited && !self.limits.never && queue.elevator.newest().is_none() {
             if let Some(before) = queue.edges.ending_at(run.write, run.lba) {
@@ -263,8 +263,8 @@ impl HostQueue {
     }
 
     /// The run of one request.
-    fn run_of(&self, request: &Request) -> Run {
-        Run {
+    fn run_of(&self, request: &Request) -> Queued {
+        Queued {
             slot: NONE,
             write: request.command.writes(),
             sync: self.is_sync(request.command),
@@ -308,14 +308,14 @@ impl HostQueue {
     }
 
     /// The waiting request that ends where a new one begins, and the one that begins where it ends.
-    fn neighbours(&self, q: usize, new: &Run) -> (Option<u32>, Option<u32>) {
+    fn neighbours(&self, q: usize, new: &Queued) -> (Option<u32>, Option<u32>) {
         let queue = &self.queues[q];
         let end = new.end();
         match queue.elevator.newest() {
             None => (queue.edges.ending_at(new.write, new.lba), queue.edges.starting_at(new.write, end)),
             Some(newest) => {
                 let run = |slot: u32| self.groups[slot as usize].run;
-                let of = |f: &dyn Fn(&Run) -> bool| {
+                let of = |f: &dyn Fn(&Queued) -> bool| {
                     let fits = |s: &&u32| run(**s).write == new.write && f(&run(**s));
                     newest.iter().find(fits).copied()
                 };
@@ -324,14 +324,14 @@ impl HostQueue {
         }
     }
 
-    fn may_grow(&self, q: usize, slot: u32, new: &Run) -> bool {
+    fn may_grow(&self, q: usize, slot: u32, new: &Queued) -> bool {
         let run = &self.groups[slot as usize].run;
         let elevator = &self.queues[q].elevator;
-        self.limits.allow(run, new) && elevator.may_join(&run.queued(), &new.queued())
+        self.limits.allow(run, new) && elevator.may_join(&run, &new)
     }
 
     /// Adds a request to a waiting group, at its front or its back.
-    fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Run, at_front: bool, flow: &mut Flow) {
+    fn grow(&mut self, q: usize, slot: u32, child: u32, new: &Queued, at_front: bool, flow: &mut Flow) {
         let group = &mut self.groups[slot as usize];
         let queue = &mut self.queues[q];
         queue.edges.remove(&group.run);
@@ -342,10 +342,10 @@ impl HostQueue {
         flow[last].next = child;
         if at_front {
             group.run.lba = new.lba;
-            queue.elevator.resort(&group.run.queued());
+            queue.elevator.resort(&group.run);
             self.counts.merged_front += 1;
         } else {
-            queue.elevator.grown(&group.run.queued());
+            queue.elevator.grown(&group.run);
             self.counts.merged_back += 1;
         }
         queue.edges.add(&group.run);
@@ -356,7 +356,7 @@ impl HostQueue {
     fn merge_groups(&mut self, q: usize, first: u32, second: u32, flow: &mut Flow) -> bool {
         let (a, b) = (self.groups[first as usize].run, self.groups[second as usize].run);
         let queue = &mut self.queues[q];
-        let joins = queue.elevator.may_join(&a.queued(), &b.queued());
+        let joins = queue.elevator.may_join(&a, &b);
         if first == second || !joins || !self.limits.allow(&a, &b) {
             return false;
         }
@@ -371,7 +371,7 @@ impl HostQueue {
         let last = std::mem::replace(&mut kept.last, gone.last);
         flow[last].next = gone.first;
         let run = kept.run;
-        queue.elevator.grown(&run.queued());
+        queue.elevator.grown(&run);
         queue.edges.add(&run);
         let now = flow.now();
         queue.places.release(now, gone.run.sync, &mut queue.woken);
@@ -540,7 +540,7 @@ impl Layer for HostQueue {
         while child != NONE {
             let own = &mut flow[child];
             let next = own.next;
-            (done.id, done.arrival, done.admitted) = (own.done.id, own.done.arrival, own.done.admitted);
+            (done.arrival, done.admitted) = (own.done.arrival, own.done.admitted);
             done.components.queue = queued - done.arrival.0;
             done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
             done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);

@@ -145,7 +145,7 @@ impl Waits {
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LayerCompletion {
-    /// The request's [`Request::id`].
+    /// The request's [`Request::id`]; written when the host is told.
     pub id: u64,
     /// Time at which it reached the layer.
     pub arrival: Time,
@@ -177,9 +177,8 @@ pub struct LayerCompletion {
 
 impl LayerCompletion {
     /// A request that completes at the moment of its arrival.
-    pub fn at_once(id: u64, now: Time, error: Option<ErrorKind>) -> LayerCompletion {
+    pub fn at_once(now: Time, error: Option<ErrorKind>) -> LayerCompletion {
         LayerCompletion {
-            id,
             arrival: now,
             admitted: now,
             completion: now,

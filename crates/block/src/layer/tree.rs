@@ -548,8 +548,7 @@ impl Tree {
                 self.tell(message, node, number);
             }
             None => {
-                let entry = &mut self.flow[number];
-                (entry.done.id, entry.done.arrival) = (request.id, now);
+                self.flow[number].done.arrival = now;
                 self.tell(Message::Refuse, 0, number);
             }
         }
@@ -649,7 +648,9 @@ impl Tree {
         self.under_way -= self.flow.ended.len();
         for i in 0..self.flow.ended.len() {
             let number = self.flow.ended[i];
-            sink(&self.flow[number].done);
+            let entry = &mut self.flow[number];
+            entry.done.id = entry.request.id;
+            sink(&entry.done);
             self.flow.of_host().close(number);
         }
         self.flow.ended.clear();

@@ -4,7 +4,8 @@
 //! Nothing here depends on the order of requests. So a part of a system that is simulated by itself counts those of its
 //! own drives, and the controller adds up what the parts have counted since its last reading.
 
-use crate::ended::Ended;
+use crate::ended::Asked;
+use headstack_block::layer::LayerCompletion;
 use headstack_engine::Quantiles;
 
 /// Response times up to this one are counted, as in the paper on PCAP.
@@ -75,21 +76,22 @@ impl Observed {
         Observed { first, interval: Interval::new(drives, jobs), drives: (0..drives).map(one).collect() }
     }
 
-    /// A request ended, without an error.
+    /// A request of a job ended, without an error.
     #[inline]
-    pub fn add(&mut self, done: &Ended) {
+    pub fn add(&mut self, asked: &Asked, answer: &LayerCompletion, response_ns: u64, job: Option<u32>) {
         let all = &mut self.interval;
-        all.response_ns.push(done.response_ns);
-        all.admitted_ns.push(done.admitted_ns);
-        all.blocks += u64::from(done.blocks);
+        let admitted_ns = answer.completion.since(answer.admitted.max(asked.arrival)).non_negative();
+        all.response_ns.push(response_ns);
+        all.admitted_ns.push(admitted_ns);
+        all.blocks += u64::from(asked.blocks);
         // Requests that no drive served have a number that no drive has.
-        let at = (done.drive as usize).wrapping_sub(self.first);
+        let at = (answer.drive as usize).wrapping_sub(self.first);
         if let Some(own) = self.drives.get_mut(at) {
             all.by_drive[at] += 1;
-            own.times.add(done.admitted_ns);
-            own.n_short += u64::from(done.admitted_ns <= SHORT_NS);
+            own.times.add(admitted_ns);
+            own.n_short += u64::from(admitted_ns <= SHORT_NS);
         }
-        if let Some(n) = done.job.and_then(|j| all.by_job.get_mut(j as usize)) {
+        if let Some(n) = job.and_then(|j| all.by_job.get_mut(j as usize)) {
             *n += 1;
         }
     }

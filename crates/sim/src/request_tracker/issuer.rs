@@ -75,8 +75,6 @@ impl Issues {
 /// Issues the requests of a closed loop or of jobs; under open arrivals it issues none.
 pub(crate) struct Issuer {
     issues: Option<Issues>,
-    /// Whether it is known which thread, or which client of a closed loop, waits for a request.
-    pub has_threads: bool,
     /// The thread or client whose request is arriving.
     pub arriving: u32,
     /// The submitter of the request that is arriving, among those of all jobs; [`ANYONE`] if there is none.
@@ -85,7 +83,7 @@ pub(crate) struct Issuer {
 
 impl Default for Issuer {
     fn default() -> Issuer {
-        Issuer { issues: None, has_threads: false, arriving: NO_THREAD, submitter: ANYONE }
+        Issuer { issues: None, arriving: NO_THREAD, submitter: ANYONE }
     }
 }
 
@@ -102,14 +100,13 @@ impl Issuer {
                 },
                 pauses: Box::new(pauses),
             }),
-            has_threads: told_apart,
             ..Issuer::default()
         }
     }
 
     /// Threads.
     pub fn of_jobs(jobs: Jobs) -> Issuer {
-        Issuer { issues: Some(Issues::Jobs(Box::new(jobs))), has_threads: true, ..Issuer::default() }
+        Issuer { issues: Some(Issues::Jobs(Box::new(jobs))), ..Issuer::default() }
     }
 
     /// Whether requests are issued when others end.

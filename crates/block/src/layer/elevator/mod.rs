@@ -13,11 +13,12 @@
 #[doc(hidden)]
 pub mod sorted;
 
+use headstack_drive::Hint;
 use headstack_schema::plugins;
 use headstack_units::{Span, Time};
 
-/// A waiting request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A waiting request: one that was submitted, or several merged ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queued {
     /// The slot that identifies it.
     pub slot: u32,
@@ -27,13 +28,24 @@ pub struct Queued {
     pub lba: u64,
     /// Number of 512-byte blocks.
     pub blocks: u64,
-    /// Whether a process waits for it: reads, and writes that are not left to the host.
+    /// Whether a process waits for it: reads, and writes that are not left to the host. Of the first one in it.
     pub sync: bool,
     /// The process that submitted it, or [`ANYONE`](super::ANYONE).
     pub submitter: u32,
+    /// Number of submitted requests in it.
+    pub segments: u32,
+    /// Order of arrival: a number that grows with each request.
+    pub order: u64,
+    /// What the host asks for its turn at the drive.
+    pub hint: Hint,
 }
 
 impl Queued {
+    /// The block after its last one.
+    pub fn end(&self) -> u64 {
+        self.lba + self.blocks
+    }
+
     /// Its last block.
     pub fn last(&self) -> u64 {
         self.lba + self.blocks.saturating_sub(1)

@@ -9,44 +9,7 @@
 //! Linux, `block/elevator.c`, `blk-merge.c`.
 
 use crate::layer::elevator::Queued;
-use headstack_drive::Hint;
 use std::collections::BTreeSet;
-
-/// A waiting run of blocks of one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub slot: u32,
-    pub write: bool,
-    /// Of the first request in it.
-    pub sync: bool,
-    pub submitter: u32,
-    pub lba: u64,
-    pub blocks: u64,
-    /// Number of submitted requests in it.
-    pub segments: u32,
-    /// Order of arrival: a number that grows with each request.
-    pub order: u64,
-    /// What the host asks for its turn at the drive.
-    pub hint: Hint,
-}
-
-impl Run {
-    pub fn end(&self) -> u64 {
-        self.lba + self.blocks
-    }
-
-    /// What an elevator is told of it.
-    pub fn queued(&self) -> Queued {
-        Queued {
-            slot: self.slot,
-            write: self.write,
-            lba: self.lba,
-            blocks: self.blocks,
-            sync: self.sync,
-            submitter: self.submitter,
-        }
-    }
-}
 
 /// The waiting requests by their first block, and by the block after their last. Where nothing is merged they are
 /// not kept.
@@ -62,7 +25,7 @@ impl Edges {
         Edges { kept: !limits.never, starts: BTreeSet::new(), ends: BTreeSet::new() }
     }
 
-    pub fn add(&mut self, run: &Run) {
+    pub fn add(&mut self, run: &Queued) {
         if !self.kept {
             return;
         }
@@ -70,7 +33,7 @@ impl Edges {
         self.ends.insert((run.write, run.end(), run.order, run.slot));
     }
 
-    pub fn remove(&mut self, run: &Run) {
+    pub fn remove(&mut self, run: &Queued) {
         if !self.kept {
             return;
         }
@@ -106,7 +69,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub fn allow(&self, a: &Run, b: &Run) -> bool {
+    pub fn allow(&self, a: &Queued, b: &Queued) -> bool {
         !self.never
             && a.write == b.write
             && a.hint == b.hint

@@ -50,10 +50,10 @@ pub mod state;
 pub(crate) mod stripe_cache;
 
 use super::statistics::counts;
-use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, Waits, ANYONE};
+use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE};
 use barrier::Barrier;
 use headstack_drive::join::Join;
-use headstack_drive::{Command, Components, Hint};
+use headstack_drive::{Command, Hint};
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use host::{Host, Then};
@@ -134,10 +134,8 @@ struct Op {
     /// Requests to members in the present stage that have not completed.
     remaining: u32,
     join: Option<Join<LayerCompletion>>,
-    /// Shares of the response time up to `accounted`.
-    spent: Components,
-    waits: Waits,
-    accounted: Time,
+    /// How it would end if it ended with what has ended of it: the shares are those of the time up to its completion.
+    done: LayerCompletion,
     /// Requests to members that follow when the reads are done.
     writes: Vec<Io>,
     pieces: Vec<Piece>,
@@ -149,28 +147,32 @@ struct Op {
     lost: Vec<(u32, Range<u64>)>,
     /// Blocks of members in the rows that it has joined and that are not written yet.
     blocks_left: u64,
-    last: LayerCompletion,
-    cache_hit: bool,
-    moved: bool,
 }
 
 impl Op {
     /// Up to now it has waited in the volume.
     fn wait_until(&mut self, now: Time) {
-        let ns = now.0 - self.accounted.0;
-        self.spent.queue += ns;
-        self.waits.array += ns;
-        self.accounted = now;
+        let ns = now.0 - self.done.completion.0;
+        self.done.components.queue += ns;
+        self.done.waits.array += ns;
+        self.done.completion = now;
     }
 
     /// A stage has ended. In a read before its write, all waiting is the array's.
     fn account(&mut self, whole: &LayerCompletion, reads_for_write: bool) {
-        add_components(&mut self.spent, &whole.components);
+        add_components(&mut self.done.components, &whole.components);
         match reads_for_write {
-            true => self.waits.array += whole.components.queue,
-            false => self.waits.add(&whole.waits),
+            true => self.done.waits.array += whole.components.queue,
+            false => self.done.waits.add(&whole.waits),
         }
-        self.accounted = whole.completion;
+        self.done.completion = whole.completion;
+    }
+
+    /// Something has ended, and is what ended last: it ends so, as far as its times are not concerned.
+    fn take_over(&mut self, last: &LayerCompletion) {
+        let LayerCompletion { completion, components, waits, .. } = self.done;
+        let (cache_hit, moved) = (self.done.cache_hit && last.cache_hit, self.done.moved || last.moved);
+        self.done = LayerCompletion { completion, components, waits, cache_hit, moved, ..*last };
     }
 }
 
@@ -256,18 +258,13 @@ impl Volume {
             lock: None,
             remaining: 0,
             join: None,
-            spent: Components::default(),
-            waits: Waits::default(),
-            accounted: now,
+            done: LayerCompletion::at_once(now, None),
             writes: self.spare.pop().unwrap_or_default(),
             pieces: Vec::new(),
             again: false,
             divides: false,
             lost: Vec::new(),
             blocks_left: 0,
-            last: LayerCompletion::at_once(0, now, None),
-            cache_hit: true,
-            moved: false,
         }) as u32
     }
 
@@ -510,9 +507,7 @@ impl Volume {
         if let Some(whole) = whole {
             let reads_for_write = o.stage == Stage::Reading && !o.writes.is_empty();
             o.account(&whole, reads_for_write);
-            o.cache_hit &= whole.cache_hit;
-            o.moved |= whole.moved;
-            o.last = whole;
+            o.take_over(&whole);
             let stage = o.stage;
             self.finish_stage(op, flow, stage);
         }
@@ -521,7 +516,7 @@ impl Volume {
     /// All requests of a stage have completed.
     fn finish_stage(&mut self, op: u32, flow: &mut Flow, stage: Stage) {
         let o = &mut self.ops[op as usize];
-        let error = o.last.error;
+        let error = o.done.error;
         if std::mem::take(&mut o.divides) {
             if let Task::Repair(member, range) = &o.task {
                 let (member, range) = (*member, range.clone());
@@ -558,7 +553,7 @@ impl Volume {
     /// Completes an operation whose last stage has been completed.
     fn conclude(&mut self, op: u32, flow: &mut Flow) {
         let o = &mut self.ops[op as usize];
-        let error = o.last.error;
+        let error = o.done.error;
         let lost = std::mem::take(&mut o.lost);
         let held = match o.task {
             Task::Request(_) => {
@@ -595,16 +590,11 @@ impl Volume {
         o.wait_until(now);
         let done = &mut flow[request].done;
         *done = LayerCompletion {
-            id: done.id,
             arrival: done.arrival,
             admitted: done.arrival,
-            completion: now,
-            components: o.spent,
-            waits: o.waits,
-            cache_hit: o.cache_hit && error.is_none(),
-            moved: o.moved,
+            cache_hit: o.done.cache_hit && error.is_none(),
             error,
-            ..o.last
+            ..o.done
         };
         flow.end(request);
     }

@@ -176,7 +176,7 @@ impl Volume {
             }
             let since = match op {
                 ROWS => flow[request].done.arrival,
-                _ => self.ops[op as usize].accounted,
+                _ => self.ops[op as usize].done.completion,
             };
             let lost = LayerCompletion {
                 arrival: since,

@@ -545,19 +545,18 @@ impl Volume {
     fn rows_end(&mut self, ended: &Ended, flow: &mut Flow) {
         let o = &mut self.ops[ended.op as usize];
         o.blocks_left -= ended.blocks;
-        let lost = || LayerCompletion::at_once(0, flow.now(), Some(ErrorKind::MemberLost));
+        let lost = || LayerCompletion::at_once(flow.now(), Some(ErrorKind::MemberLost));
         let last = ended.last.unwrap_or_else(lost);
+        let error = o.done.error.or(last.error);
         for done in ended.read.iter().chain([&last]) {
-            o.cache_hit &= done.cache_hit;
-            o.moved |= done.moved;
+            o.take_over(done);
         }
-        let error = o.last.error.or(last.error);
-        o.last = LayerCompletion { error, ..last };
+        o.done.error = error;
         if o.blocks_left > 0 {
             return;
         }
         // A read that began before the operation joined was not for it: until it ended it waited.
-        let read = ended.read.filter(|read| read.arrival >= o.accounted);
+        let read = ended.read.filter(|read| read.arrival >= o.done.completion);
         for (done, reads) in read.iter().zip([true]).chain([(&last, false)]) {
             o.wait_until(done.arrival);
             o.account(done, reads);

@@ -1,4 +1,4 @@
-use headstack_sim::ended::Ended;
+use headstack_sim::ended::Times;
 use headstack_sim::held::*;
 use headstack_sim::request_tracker::NO_THREAD;
 use headstack_testkit::XorShift;
@@ -7,19 +7,7 @@ use std::collections::VecDeque;
 
 /// A request with the number `n` ends: arrivals and members at few different times, so that many are equal.
 fn end(part: &mut Held, n: u64) {
-    part.ended(&Ended {
-        response_ns: n,
-        service_ns: 0,
-        admitted_ns: 0,
-        drive: 0,
-        blocks: 8,
-        thread: NO_THREAD,
-        job: None,
-        kind: 0,
-        class: 0,
-        measured: true,
-        failed: false,
-    });
+    part.ended(Times { response_ns: n, service_ns: 0, kind: 0, class: 0, counts: true }, || NO_THREAD);
 }
 
 /// Against a search for the part whose next event has the least time and place: of equal ones, the first part.

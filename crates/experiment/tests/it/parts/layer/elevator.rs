@@ -13,7 +13,7 @@ fn build(name: &str, toml: &str) -> Box<dyn Elevator> {
 }
 
 fn queued(slot: u32, write: bool, lba: u64) -> Queued {
-    Queued { slot, write, lba, blocks: 1, sync: true, submitter: ANYONE }
+    Queued { slot, write, lba, blocks: 1, sync: true, submitter: ANYONE, ..Queued::default() }
 }
 
 /// Adds requests such as `R50` (read at block 50) and takes them all at `now`.

@@ -17,7 +17,7 @@ fn bfq(toml: &str) -> Box<dyn Elevator> {
 }
 
 fn read(slot: u32, submitter: u32, lba: u64) -> Queued {
-    Queued { slot, write: false, lba, blocks: 8, sync: true, submitter }
+    Queued { slot, write: false, lba, blocks: 8, sync: true, submitter, ..Queued::default() }
 }
 
 fn at(ms: u64) -> Time {

@@ -30,7 +30,7 @@ fn the_oldest_is_that_of_a_list_which_is_searched() {
                 let slot = free.swap_remove(pick(free.len()));
                 let (write, lba) = (x >> 50 & 1 == 1, x >> 54);
                 let blocks = 1;
-                sorted.add(now, &Queued { slot, write, lba, blocks, sync: true, submitter: 0 });
+                sorted.add(now, &Queued { slot, write, lba, blocks, sync: true, submitter: 0, ..Queued::default() });
                 let direction = usize::from(write);
                 all.push((now + sorted.expire[direction], step, slot, direction));
             }
@@ -42,7 +42,7 @@ fn the_oldest_is_that_of_a_list_which_is_searched() {
             3 if !all.is_empty() => {
                 let (.., slot, direction) = all[pick(all.len())];
                 let (write, lba) = (direction == WRITE, x >> 54);
-                sorted.resort(&Queued { slot, write, lba, blocks: 2, sync: true, submitter: 0 });
+                sorted.resort(&Queued { slot, write, lba, blocks: 2, sync: true, submitter: 0, ..Queued::default() });
             }
             4 if all.len() > 1 => {
                 let (a, b) = (pick(all.len()), pick(all.len() - 1));
