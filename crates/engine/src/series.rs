@@ -1,7 +1,7 @@
 //! A time series in bounded memory.
 
-use headstack_units::Time;
 use headstack_schema::Columns;
+use headstack_units::Time;
 use serde::Serialize;
 
 /// Largest number of buckets of a series.

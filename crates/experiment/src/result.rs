@@ -15,12 +15,12 @@ use headstack_drive::{Counters, DriveEnergy, RoleUse};
 use headstack_engine::batches;
 use headstack_engine::quantiles::mean_s;
 use headstack_engine::{ByMode, SeriesPoint, Summary, Warning};
+use headstack_schema::{Column, ColumnEntry, ColumnKind, Columns};
 use headstack_sim::capping::CappingResult;
 use headstack_sim::change::ChangeCounts;
 use headstack_sim::classes::{self, ClassResult};
 use headstack_sim::outcome::{MemberOutcome, Outcome, Shares, Sums, OPERATIONS};
 use headstack_sim::overload::{self, Overloaded};
-use headstack_schema::{Column, ColumnEntry, ColumnKind, Columns};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::drive::{
         check_depopulation, check_drive, check_file, counters, demerit_of, drive_info, import_disksim,
-        import_experiment, plugins, read_measured, replay_closed, schema, result_columns, validate, without_head,
+        import_experiment, plugins, read_measured, replay_closed, result_columns, schema, validate, without_head,
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]

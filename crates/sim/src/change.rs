@@ -14,7 +14,7 @@ use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
 use headstack_drive::{Heeded, LimitsSpec, Part};
-use headstack_schema::{Columns, Kind, SpecError, Table, did_you_mean};
+use headstack_schema::{did_you_mean, Columns, Kind, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Rpm, Span};
 use serde::Serialize;
 use serde_json::Value;

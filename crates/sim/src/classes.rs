@@ -4,8 +4,8 @@ use crate::outcome::Outcome;
 use headstack_block::layer::LayerCompletion;
 use headstack_engine::quantiles::Quantiles;
 use headstack_engine::Summary;
-use headstack_trace::classes::OTHER;
 use headstack_schema::Columns;
+use headstack_trace::classes::OTHER;
 use serde::Serialize;
 
 /// What was measured of a class of requests.

@@ -1,8 +1,8 @@
 //! Statistics of layers.
 
 use super::{ErrorKind, LayerCompletion};
-use headstack_units::Time;
 use headstack_schema::Columns;
+use headstack_units::Time;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

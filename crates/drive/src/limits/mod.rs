@@ -32,9 +32,9 @@ pub mod parameters;
 
 use crate::command::{Completion, Components, Hint, LimitIndex};
 use crate::sense::LimitEnd;
+use headstack_schema::Columns;
 use headstack_units::{Span, Time};
 use parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
-use headstack_schema::Columns;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -6,6 +6,8 @@
 //! - The same queue, state and history give the same choice.
 //! - Positional schedulers predict with [`View::cost`], which calls the same functions as the service.
 //! - Of equal commands the one that has waited longest is chosen.
+//! - With 64 times as many waiting commands a choice takes at most 10 times as long: beyond 64 commands it reads the orders
+//!   that it asks for by `needs`, and not the whole queue.
 //!
 //! To add one: write `crates/drive/src/scheduler/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its
 //! own in [`Models`](crate::Models).
