@@ -10,7 +10,7 @@
 //!
 //! Each is the layer of the same name over all drives, or over all layers that the system lists. One without redundancy
 //! has no state, so a run divides requests by it itself: that costs less than a node, and drives stay independent. One
-//! with redundancy is put over the drives as a layer (`System::layers`), and the devices lie end to end in its one unit. A
+//! with redundancy is put over the drives as a layer (`System::all_layers`), and the devices lie end to end in its one unit. A
 //! new one is a function here and a word in the list; a program adds its own in the inputs of a run.
 
 use crate::layer::concatenate::end_to_end;
