@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// The limits of a unit, and whether the host sends commands.
 pub(super) struct Limited {
     pub limits: Limits,
-    /// When the next time of a limit passes, or the host sends the commands that it holds back; [`Time::NEVER`] if neither.
+    /// When the next time of a limit passes, or the host sends what it holds back; [`Time::NEVER`] if neither.
     pub event: Time,
     /// From when on the host sends no commands, because it waits for the end of those that it has sent.
     shut_from: Time,
