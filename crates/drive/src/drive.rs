@@ -3,7 +3,6 @@
 use crate::command::{Command, Completion, DriveRequest, Fault};
 use crate::counters::Counters;
 use crate::design::DriveDesign;
-use crate::join::Join;
 use crate::limits::parameters::LimitsSpec;
 use crate::mapping::zoned::Zones;
 use crate::mechanics::Mechanics;
@@ -19,6 +18,7 @@ use control::Control;
 use headstack_engine::{ByMode, SpecError};
 use headstack_units::{Lba, Time};
 use listener::{Listener, Watched};
+use split::Split;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ mod control;
 mod limits;
 mod listener;
 mod shown;
+mod split;
 mod zones;
 
 pub use control::{Part, Setting};
@@ -46,9 +47,7 @@ pub struct Drive {
     design: Arc<DriveDesign>,
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
-    /// Commands that were split over several units, and free indices of this list.
-    joins: Vec<InParts>,
-    free_joins: Vec<usize>,
+    split: Split,
     meter: Meter,
     listener: Option<Listener>,
     /// It comes and goes by [`Drive::set_watched`] alone.
@@ -72,16 +71,6 @@ enum Way {
     Controlled,
     /// Somebody watches.
     Watched,
-}
-
-/// A command that was split over several units.
-#[derive(Debug, Clone, Copy)]
-struct InParts {
-    id: u64,
-    /// Number of parts; 0 once the command is complete.
-    parts: u32,
-    /// Result of the parts that have completed.
-    done: Option<Join<Completion>>,
 }
 
 impl Drive {
@@ -108,8 +97,7 @@ impl Drive {
             zones: zones.map(Box::new),
             design,
             units,
-            joins: Vec::new(),
-            free_joins: Vec::new(),
+            split: Split::default(),
             done: Vec::new(),
         };
         drive.way = drive.find_way();
@@ -246,7 +234,7 @@ impl Drive {
             }
             let whole = match self.units.len() {
                 1 => Some(c),
-                _ => self.part_done(unit, &c),
+                _ => self.split.part_done(unit, &c),
             };
             self.done.extend(whole);
         } else if self.tags[0].unlimited() {
@@ -281,17 +269,6 @@ impl Drive {
             self.done.push(Completion::refused(&request, now));
             return;
         }
-        let join = InParts { id: request.id, parts: 0, done: None };
-        let slot = match self.free_joins.pop() {
-            Some(i) => {
-                self.joins[i] = join;
-                i
-            }
-            None => {
-                self.joins.push(join);
-                self.joins.len() - 1
-            }
-        };
         let mut parts: Vec<(usize, DriveRequest)> = Vec::new();
         if flush {
             for unit in 0..self.units.len() {
@@ -311,30 +288,11 @@ impl Drive {
                 lba += blocks as u64;
             }
         }
-        self.joins[slot].parts = parts.len() as u32;
+        let name = self.split.begin(request.id, parts.len() as u32);
         for (unit, mut part) in parts {
-            part.id = slot as u64;
+            part.id = name;
             self.place(now, unit, part);
         }
-    }
-
-    /// Records the completion of a part by a unit; with the last part, returns the completion of the command.
-    fn part_done(&mut self, unit: usize, c: &Completion) -> Option<Completion> {
-        let slot = c.id as usize;
-        let command = &mut self.joins[slot];
-        let whole = match &mut command.done {
-            Some(join) => {
-                join.add(c, unit as u32);
-                join.whole()
-            }
-            none => none.insert(Join::of(c, unit as u32, command.parts)).whole(),
-        };
-        let id = command.id;
-        whole.map(|whole| {
-            command.parts = 0;
-            self.free_joins.push(slot);
-            Completion { id, ..whole }
-        })
     }
 
     /// The earliest time at which [`Drive::advance`] would do something; [`Time::NEVER`] if there is none.
@@ -436,7 +394,7 @@ impl Drive {
                     }
                     match self.units.len() {
                         1 => sink(&part),
-                        _ => self.part_done(unit, &part).iter().for_each(&mut *sink),
+                        _ => self.split.part_done(unit, &part).iter().for_each(&mut *sink),
                     }
                 }
             }

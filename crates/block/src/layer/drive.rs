@@ -7,7 +7,7 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneCondition;
 use headstack_drive::{Command, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
-use headstack_units::{Lba, Span, Time};
+use headstack_units::{Lba, Time};
 use std::ops::Range;
 
 /// Settings that a drive accepts.

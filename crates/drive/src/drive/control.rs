@@ -18,7 +18,7 @@
 //! An idle drive changes its power condition at once. The time that a command waits for a power condition or
 //! a change of speed is part of its `queue` share.
 
-use super::{Drive, DriveDesign, InParts};
+use super::{Drive, DriveDesign};
 use crate::bounds::{bounded, MOST_COMMANDS, MOST_PAUSE};
 use crate::command::{Command, Completion, DriveRequest};
 use crate::limits::parameters::{Heeded, LimitsSpec};
@@ -292,20 +292,14 @@ impl Drive {
     /// [`Drive::abort`] of a command that waits in a queue or for a tag.
     fn abort_waiting(&mut self, now: Time, id: u64) -> bool {
         let in_parts = self.units.len() > 1;
-        let waits = |c: &InParts| c.id == id && c.parts > 0 && c.done.is_none();
-        let name = match in_parts {
-            false => id,
-            true => match self.joins.iter().position(waits) {
-                Some(slot) => slot as u64,
-                None => return false,
-            },
-        };
+        let mut name = id;
         if in_parts {
+            let Some((of_parts, parts)) = self.split.find(id) else { return false };
+            name = of_parts;
             // A part may be in service, although none has completed.
             let units = self.units.iter().map(|u| u.count_waiting(name));
             let tags = self.tags.iter().map(|t| t.count_outside(name));
-            let waiting: usize = units.chain(tags).sum();
-            if waiting < self.joins[name as usize].parts as usize {
+            if units.chain(tags).sum::<usize>() < parts {
                 return false;
             }
         }
@@ -331,8 +325,7 @@ impl Drive {
             control.completes(now);
         }
         if in_parts {
-            self.joins[name as usize].parts = 0;
-            self.free_joins.push(name as usize);
+            self.split.end(name);
         }
         self.done.push(Completion::ended(&DriveRequest { id, ..request }, arrival, now));
         for queue in 0..self.tags.len() {

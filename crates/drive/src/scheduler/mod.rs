@@ -138,8 +138,8 @@ impl View<'_> {
         (moved, self.start[write as usize].after(moved))
     }
 
-    /// Positioning time of a command and its arm: with `PAIRS` the arm that is examined, otherwise the one that would serve,
-    /// which may not be the fastest. `None` if no free arm reaches the command.
+    /// Positioning time of a command and its arm: with `PAIRS` the arm that is examined, otherwise the one that would
+    /// serve, which may not be the fastest. `None` if no free arm reaches the command.
     #[inline(always)]
     fn positioning<const PAIRS: bool>(&self, queue: &Queue, i: usize, arm: usize) -> Option<(u64, u8)> {
         if PAIRS {

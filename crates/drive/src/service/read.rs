@@ -260,7 +260,7 @@ impl CommandServer {
         let joined = self.read_on_for(task, segment, limit, link_ns);
         let (mech, pass, bound) = match joined {
             Some((pass, bound)) => (pass.end.before(pass.transfer), pass, bound),
-            None => self.read_rest(task, segment, (miss, blocked)),
+            None => self.read_rest(task, segment, miss, blocked),
         };
         self.discard(segment, task.past());
         let completion = bus.after(link_all).max(bound).max(pass.end).after(tail);
@@ -270,15 +270,8 @@ impl CommandServer {
     /// Reads the rest of a partial hit from the medium, when the command has been processed at `miss` and a write to the
     /// medium has ended at `blocked`. Returns when the mechanism starts, the pass, and the earliest end that the link
     /// allows.
-    fn read_rest(
-        &mut self,
-        task: &Task,
-        segment: usize,
-        (miss, mut blocked): (Time, Option<Time>),
-    ) -> (Time, Pass, Time) {
-        if self.deferred_writes() {
-            blocked = self.finish_destage();
-        }
+    fn read_rest(&mut self, task: &Task, segment: usize, miss: Time, blocked: Option<Time>) -> (Time, Pass, Time) {
+        let blocked = if self.deferred_writes() { self.finish_destage() } else { blocked };
         let mech = self.command_mechanism::<GENERAL>(task.start, miss).max(blocked.unwrap_or_default());
         let past = task.past();
         let held = self.buffer.segments.list()[segment].end.max(task.sector);

@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 /// The limits of a unit, and whether the host sends commands.
 pub(super) struct Limited {
     pub limits: Limits,
+    /// When the next time of a limit passes, or the host sends what it holds back; [`Time::NEVER`] if neither.
+    pub event: Time,
     /// From when on the host sends no commands, because it waits for the end of those that it has sent.
     shut_from: Time,
     /// When the host sent commands again that had come back; times count from then at the earliest.
@@ -26,7 +28,8 @@ impl Limited {
     }
 
     fn of(limits: Limits) -> Box<Limited> {
-        Box::new(Limited { limits, shut_from: Time::NEVER, sent_again: Time::ZERO, held: VecDeque::new() })
+        let (event, shut_from) = (Time::NEVER, Time::NEVER);
+        Box::new(Limited { limits, event, shut_from, sent_again: Time::ZERO, held: VecDeque::new() })
     }
 
     /// Number of commands that the host holds back.
@@ -106,20 +109,19 @@ impl ServiceUnit {
 
     /// Finds when the next time passes, or the host sends the commands that it holds back.
     pub(super) fn look_ahead(&mut self) {
-        let Some(limited) = &mut self.limited else {
-            self.limit_event = Time::NEVER;
-            return;
-        };
-        self.limit_event = limited.limits.next();
-        if limited.shut_from == Time::NEVER {
-            return;
-        }
-        let (shut, read) = (limited.shut_from, limited.limits.log_read);
         let admitted = self.write_admission.as_ref().map_or(0, |w| w.len());
-        if self.queue.is_empty() && admitted == 0 {
-            let opens = self.services_end().max(shut) + read;
-            self.limit_event = self.limit_event.min(opens);
+        let (at_rest, ends) = (self.queue.is_empty() && admitted == 0, self.services_end());
+        let Some(limited) = &mut self.limited else { return };
+        limited.event = limited.limits.next();
+        if at_rest && limited.shut_from < Time::NEVER {
+            limited.event = limited.event.min(ends.max(limited.shut_from) + limited.limits.log_read);
         }
+    }
+
+    /// The time of the limits' next event; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub(super) fn limit_event(&self) -> Time {
+        self.limited.as_ref().map_or(Time::NEVER, |l| l.event)
     }
 
     /// When all services that have begun end.
@@ -130,7 +132,7 @@ impl ServiceUnit {
     /// A step of a unit where limits apply.
     #[inline(never)]
     pub(super) fn step_limited(&mut self, until: Time) -> Step {
-        let event = self.limit_event;
+        let event = self.limit_event();
         let step = match event < until && event < self.next_unlimited() {
             true => self.time_passes(event),
             false => self.step_unlimited(until),

@@ -70,8 +70,6 @@ pub(crate) struct ServiceUnit {
     write_admission: Option<Box<WriteAdmission>>,
     /// Limits and priorities of commands; `None` if the unit heeds no hints.
     limited: Option<Box<Limited>>,
-    /// When the next time of a limit passes; [`Time::NEVER`] if none does.
-    limit_event: Time,
     /// The state of all head sets, for a choice among several assemblies.
     standing: Vec<Arm>,
     /// Number of the unit's first assembly in the drive.
@@ -140,7 +138,6 @@ impl ServiceUnit {
             roles,
             write_admission: server.deferred_writes().then(Box::default),
             limited,
-            limit_event: Time::NEVER,
             standing: Vec::new(),
             first_assembly: 0,
             server,
@@ -347,7 +344,7 @@ impl ServiceUnit {
     #[inline]
     pub fn next_event(&self) -> Time {
         if self.rules.way() > Way::Simple {
-            return self.next_unlimited().min(self.limit_event);
+            return self.next_unlimited().min(self.limit_event());
         }
         self.next_command()
     }

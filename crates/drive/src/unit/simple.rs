@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! What other units ask for each command (`Way`) is not asked here. Where commands are served in sequence, nothing that
-//! comes later has an effect on a command, except a change of the drive. So if a command can begin before the next change,
-//! it is served when it arrives, and need not wait in the queue.
+//! comes later has an effect on a command, except a change of the drive. So if a command can begin before the next
+//! change, it is served when it arrives, and need not wait in the queue.
 
 use super::{blocks_of, ServiceUnit, Step, Way};
 use crate::command::{Command, Completion, DriveRequest};
