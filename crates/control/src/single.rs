@@ -16,8 +16,8 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// Reads its parameters. `agile` has the default upper bounds; without them the queues have those of the device, and there
-    /// is no mode.
+    /// Reads its parameters. `agile` has the default upper bounds; without them the queues have those of the device,
+    /// and there is no mode.
     ///
     /// # Errors
     /// As [`GuardSettings::read`] and [`Pcap::read`].

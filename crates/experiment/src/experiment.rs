@@ -265,13 +265,13 @@ pub struct System {
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct DriveGroup {
     /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
-    #[param(kind = drive_kind())]
+    #[param(default, kind = drive_kind())]
     pub drive: Value,
     /// Number of drives.
     #[param(default = 1)]
     pub count: u32,
     /// Values of the drive to change, by dotted key or nested tables.
-    #[param(default)]
+    #[param(default, alias = "drive_overrides")]
     pub set: Params,
     /// Those of the system, unless it has its own.
     #[param(flatten)]

@@ -4,6 +4,10 @@
 //! Values of the experiment stay as written; missing ones are filled in. Written as TOML, the result is an
 //! experiment that gives the same numbers. A file may list in `defaults` which of its values were filled in by
 //! an earlier run. They stay marked as long as the same values would be filled in again.
+//!
+//! What is filled in is what the tables declare, less what the experiment says ([`fill`]). Three things need more: keys
+//! that apply only beside others (of traces, loops and local requests), tables of power capping, which systems
+//! inherit, and drives, of which a file may say a part.
 
 use crate::dotted::change_all;
 use crate::drive_file::{load_drive, DriveFile};

@@ -200,6 +200,9 @@ impl System {
         }
         let mut sum = 0;
         for (i, group) in self.drives.iter().enumerate() {
+            if group.drive.is_null() {
+                return Err(SpecError::new(format!("drives[{i}].drive"), "nothing", "a value"));
+            }
             sum += u64::from(group.count);
             counted(&format!("drives[{i}].count"), u64::from(group.count))?;
         }

@@ -39,14 +39,14 @@ class DriveKeys(TypedDict, total=False):
     drive: Path | Drive
     """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table."""
 
+    count: int
+    """Number of drives. Default: 1."""
+
     set: Mapping[str, object]
     """Values of the drive to change, by dotted key or nested tables."""
 
     drive_overrides: Mapping[str, object]
     """Values of the drive to change, by dotted key or nested tables."""
-
-    count: int
-    """Number of drives. Default: 1."""
 
     scheduler: SchedulerName
     """Scheduler of the drives."""
