@@ -34,7 +34,7 @@ class Buffer(NamedTuple):
     Attributes:
         enabled: whether a read that follows the same read is a hit.
         hit_overhead_s: time of a hit of no sectors.
-        sector_s: link time of a sector.
+        sector_s: link time of a sector; without a buffer 0 if a read that waits begins where the one before ends.
         segments: addresses that are remembered.
         hits: share of hits by number of addresses read since.
         read_ahead: sectors after a read that are hits, by wait in turns.
@@ -50,11 +50,6 @@ class Buffer(NamedTuple):
     read_ahead: tuple[tuple[int, int], ...] = ()
     kind: str = "none"
     trigger: str = "always"
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether, without a buffer, a read that waits begins where the one before ends."""
-        return not self.enabled.value and self.sector_s is not None
 
 
 class _Probe:
@@ -181,10 +176,7 @@ def _hit_line(probe: _Probe) -> tuple[Value | None, Value | None]:
 
 
 def _nothing_between(probe: _Probe) -> Value | None:
-    """Return 0 as the link time of a sector if a read that waits begins where the one before ends.
-
-    Without a buffer any time of the link would cost it a turn. None if it does cost one.
-    """
+    """Return 0 as the link time of a sector if a read that waits loses no turn, as by any such time; else None."""
     session, size = probe.session, probe.session.sector_blocks
     ends = [session.read("buffer", [lba, lba + size], together=True, fua=False).done_ns for lba in probe.fresh(_PAIRS)]
     probe.reads += 2 * _PAIRS

@@ -269,7 +269,8 @@ def _positioning(found: Found, drive: dict[str, Any], origins: dict[str, Value |
     late = found.curve.lateness_s
     known_s = found.sector_turns * float(found.turn.value) + link + late
     miss = less(o, known_s)
-    if found.buffer and found.buffer.goes_on and found.described.get("queue_depth") == 1:
+    b = found.buffer
+    if b and not b.enabled.value and b.sector_s and found.described.get("queue_depth") == 1:
         # It begins after the read before: there was no time for it.
         miss = exact(0.0, "buffer", miss.reads, "s")
     hit = found.buffer.hit_overhead_s if found.buffer else None

@@ -5,10 +5,9 @@ The angle advances by 1/n from sector to sector and jumps by the skew at a bound
 growing distances give the slope; the first one off the line has passed the boundary, which is then
 bisected. Each decision is whether a read is on the line or on the line after the jump.
 
-The slope tells how many turns lie before that boundary. If they are several, or no jump is seen in
-some turns, single reads do not show the skew. Then many reads are fitted by a line with a small jump
-after every track: n sectors and their skew s have the slope (1 + s) / n, as others have, but only
-the true ones have the jumps where they are.
+The slope tells the turns before that boundary. If they are several, or no jump is seen, single reads
+do not show the skew s. Then many reads are fitted by a line with a jump after each n sectors: other n
+and s have the same slope, (1 + s) / n, but only the true ones have the jumps where they are.
 """
 
 import math
@@ -124,14 +123,7 @@ def _bisected(
 
 
 def _counted(angles: Angles, line: tuple[int, int], end: float, rate: float, step: str) -> Boundary | None:
-    """Return sectors and skew of tracks whose skew single reads do not show; None: it is no such line.
-
-    Args:
-        angles: of the target.
-        line: first sector of the first track, and sectors that follow on a line.
-        end: angle at which the first one ends.
-        rate: turns of a sector on that line, about.
-        step: name for the log.
+    """Return sectors and skew of tracks on a line of so many sectors, of about a rate of turns; None: they are none.
 
     Raises:
         HeadstackError: other sectors and skews fit as well.

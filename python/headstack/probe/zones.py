@@ -377,8 +377,7 @@ class _Surveyor:
             return None
         k = np.arange(ROW)
         last = k[1:] % tracks == 0
-        # About, so that what is left does not wrap; then both at once: each track has one skew, and each
-        # cylinder's end a difference.
+        # About, lest what is left wraps; then both at once: the skew of tracks, and what ends of cylinders add.
         within = band.skew_turns + float(np.median(skews[~last]))
         apart = float(np.median(skews[last]) - np.median(skews[~last]))
         left = wrap(at - at[0] - k * within - (k // tracks) * apart)
