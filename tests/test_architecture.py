@@ -239,6 +239,42 @@ def test_no_function_is_longer_than_a_screen() -> None:
     assert not long, "\n".join(long)
 
 
+MOST_FIELDS = 12
+# Structs of more fields, and why. A `Table` needs no reason: its fields are keys of a file.
+EXCUSED_STRUCTS = {
+    "columns of a result": (
+        "summary.rs:CappingResult summary.rs:CappingSeries lib.rs:Described result.rs:DriveResult outcome.rs:Outcome "
+        "result.rs:SystemResult mod.rs:TraceInfo mod.rs:TraceSummary"
+    ),
+    "options of a command or of a run": "arguments.rs:Arguments options.rs:Options",
+    "fields of a standard's format": "inquiry.rs:Standard cdb.rs:Transfer32",
+    "all that is said of one request where it is handed on": "mod.rs:LayerCompletion session.rs:Task",
+    "worked out once, read in the innermost loops": "mod.rs:Queue timing.rs:Timing mod.rs:Zone",
+    "requests as they come, and what is counted of them": "stream.rs:Checked mod.rs:SyntheticSource mod.rs:Transformed",
+    "a device, layer or run, of parts that are types themselves": (
+        "bfq.rs:Bfq disk.rs:Disk drive.rs:Drive fault.rs:Fault group.rs:Group host_queue.rs:HostQueue live.rs:Live "
+        "mod.rs:Log mod.rs:MediaCache simulate.rs:Run mod.rs:ServiceUnit session.rs:Session unit.rs:Unit mod.rs:Volume"
+    ),
+}
+STRUCT = re.compile(
+    r"^( *)(?:pub(?:\([^)]*\))? )?struct (?P<name>\w+)[^;{}]*\{\n(?P<fields>(?:\1 .*\n|\n)*)\1\}$", re.MULTILINE
+)
+FIELD = re.compile(r"^ *(?:pub(?:\([^)]*\))? )?\w+: ", re.MULTILINE)
+
+
+def test_no_struct_has_many_fields_without_a_reason() -> None:
+    many = set()
+    for path in ROOT.glob("crates/*/src/**/*.rs"):
+        text = path.read_text("utf-8")
+        for found in STRUCT.finditer(text):
+            # From the end of what stands before it.
+            attributes = re.split(r"[}\n;] *\n", text[: found.start()])[-1]
+            is_table = re.search(r"derive\(.*\bTable\b", attributes)
+            if len(FIELD.findall(found["fields"])) > MOST_FIELDS and not is_table:
+                many.add(f"{path.name}:{found['name']}")
+    assert many == {name for names in EXCUSED_STRUCTS.values() for name in names.split()}
+
+
 USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+((?:crate|super|self)\b[^;]*);", re.MULTILINE)
 MOST_IN_A_CIRCLE = 3
 

@@ -234,7 +234,7 @@ impl Order {
             }
             What::Logged { slot } => {
                 if let Some(mut record) = part.records.pop_front() {
-                    record.id = match slot {
+                    record.answer.id = match slot {
                         AT_ONCE => self.n_arrived - 1,
                         slot => part.ids[slot],
                     };

@@ -192,18 +192,7 @@ impl<'a, 'l> Observers<'a, 'l> {
 
     /// Logs a measured request, which has this number in the workload. `slot`: in the table of requests, if it was there.
     pub fn log(&mut self, slot: Option<usize>, id: u64, request: Request, answer: &LayerCompletion) {
-        let record = Record {
-            id,
-            request,
-            completion: answer.completion,
-            components: answer.components,
-            waits: answer.waits,
-            drive: answer.drive,
-            cache_hit: answer.cache_hit,
-            seek_distance: answer.seek_distance,
-            arm: answer.arm,
-            error: answer.error,
-        };
+        let record = Record { request, answer: LayerCompletion { id, ..*answer } };
         match &mut self.held {
             Some(held) => held.logged(slot, record),
             None => self.write_log(&record),

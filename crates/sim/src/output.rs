@@ -67,25 +67,25 @@ impl RequestLog {
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        self.rows.sort_unstable_by_key(|r| (r.completion, r.id));
+        self.rows.sort_unstable_by_key(|r| (r.answer.completion, r.answer.id));
         let rows = &self.rows;
         let u64s = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(f));
         let u32s = |name, f: fn(&Record) -> u32| Column::full(name, rows.iter().map(f));
         let bools = |name, f: fn(&Record) -> bool| Column::full(name, rows.iter().map(f));
         let seconds = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(|r| f(r) as f64 * 1e-9));
-        let kind = |r: &Record| r.error.map(ErrorKind::name);
-        let drive = |r: &Record| (r.drive != u32::MAX).then_some(r.drive);
+        let kind = |r: &Record| r.answer.error.map(ErrorKind::name);
+        let drive = |r: &Record| (r.answer.drive != u32::MAX).then_some(r.answer.drive);
         let columns = [
-            u64s("id", |r| r.id),
+            u64s("id", |r| r.answer.id),
             u64s("arrival_ns", |r| r.request.time.0),
-            u64s("completion_ns", |r| r.completion.0),
-            seconds("response_time_s", |r| r.completion.since(r.request.time).0 as u64),
-            seconds("queue_s", |r| r.components.queue),
-            seconds("overhead_s", |r| r.components.overhead),
-            seconds("seek_s", |r| r.components.seek),
-            seconds("rotation_s", |r| r.components.rotation),
-            seconds("transfer_s", |r| r.components.transfer),
-            seconds("bus_s", |r| r.components.bus),
+            u64s("completion_ns", |r| r.answer.completion.0),
+            seconds("response_time_s", |r| r.answer.completion.since(r.request.time).0 as u64),
+            seconds("queue_s", |r| r.answer.components.queue),
+            seconds("overhead_s", |r| r.answer.components.overhead),
+            seconds("seek_s", |r| r.answer.components.seek),
+            seconds("rotation_s", |r| r.answer.components.rotation),
+            seconds("transfer_s", |r| r.answer.components.transfer),
+            seconds("bus_s", |r| r.answer.components.bus),
             seconds("queue_place_s", |r| parts(r)[0]),
             seconds("queue_elevator_s", |r| parts(r)[1]),
             seconds("queue_array_s", |r| parts(r)[2]),
@@ -95,10 +95,10 @@ impl RequestLog {
             u32s("blocks", |r| r.request.blocks),
             Column::full("op", rows.iter().map(|r| r.request.op.name())),
             Column::gaps("drive", rows.iter().map(drive)),
-            bools("cache_hit", |r| r.cache_hit),
-            u32s("seek_distance", |r| r.seek_distance),
-            Column::full("arm", rows.iter().map(|r| r.arm)),
-            bools("error", |r| r.error.is_some()),
+            bools("cache_hit", |r| r.answer.cache_hit),
+            u32s("seek_distance", |r| r.answer.seek_distance),
+            Column::full("arm", rows.iter().map(|r| r.answer.arm)),
+            bools("error", |r| r.answer.error.is_some()),
             Column::gaps("error_kind", rows.iter().map(kind)),
         ];
         write(&mut self.writer, &self.path, &columns)?;
@@ -118,7 +118,7 @@ impl RequestLog {
 
 /// The parts of a request's time in queues.
 fn parts(r: &Record) -> [u64; 4] {
-    r.waits.parts(r.components.queue)
+    r.answer.waits.parts(r.answer.components.queue)
 }
 
 fn close(writer: Option<TableWriter<'static>>, path: &Path) -> Result<(), String> {

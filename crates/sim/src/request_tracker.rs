@@ -75,16 +75,10 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Stores what is needed of the request in a slot when it ends.
     #[inline(never)]
     fn name(&mut self, slot: usize, id: u64, now: Time, request: &Request) {
-        let observers = &mut self.observers;
-        let mut is_logged = observers.log.is_some();
-        if let Some(held) = observers.held.as_mut().filter(|held| held.is_logged) {
+        if let Some(held) = &mut self.observers.held {
             held.opened(slot);
-            is_logged = true;
         }
-        if is_logged {
-            let request = Request { time: now, ..*request };
-            self.requests.set_name(slot, id, request);
-        }
+        self.requests.set_name(slot, id, Request { time: now, ..*request });
     }
 
     /// A part was completed by drive `member`.

@@ -37,6 +37,9 @@ pub struct Entry {
     pub is_announced: bool,
 }
 
+// What is asked is half a line of the cache; what is kept of each request is three lines and 8 bytes.
+const _: () = assert!(size_of::<Request>() == 32 && size_of::<Entry>() == 200);
+
 /// A unit that the host or a node gives requests to: node, unit of that node, size in 512-byte blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {

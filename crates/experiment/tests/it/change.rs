@@ -61,7 +61,7 @@ fn run(spec: &DriveSpec, count: u32, requests: Vec<Request>, text: &str, options
 
 /// Completion of each request, in milliseconds.
 fn ends(records: &[Record]) -> Vec<f64> {
-    records.iter().map(|r| r.completion.0 as f64 * 1e-6).collect()
+    records.iter().map(|r| r.answer.completion.0 as f64 * 1e-6).collect()
 }
 
 /// A track is read from 0 to 10 ms. Then cylinder 90 waits and, behind it, cylinder 10; each takes a seek of 5
@@ -140,7 +140,7 @@ fn a_drive_goes_down_and_comes_back() {
     let text = "[[change]]\nat = \"1 s\"\ndrives = [1]\npower_condition = \"standby\"\n";
     let (records, mut outcome) = run(&spec, 2, requests, text, Options::default());
     assert_eq!(ends(&records), [10.0, 10.0, 10_010.0, 13_010.0]);
-    assert_eq!(records[3].components.queue, 3 * S);
+    assert_eq!(records[3].answer.components.queue, 3 * S);
     let joules = outcome.members.iter().map(|m| m.energy.total_j());
     let joules: Vec<f64> = joules.collect();
     // 13 W while reading, else 10 W.
@@ -213,7 +213,7 @@ fn an_assembly_fails() {
     let text = "[[change]]\nat = \"1 s\"\nfail = { arm = 0, warning = true }\n";
     let (records, outcome) = run(&two, 1, reads(), text, Options::default());
     assert_eq!(ends(&records), [10.0, 2015.0]);
-    assert_eq!((records[0].arm, records[1].arm), (0, 1));
+    assert_eq!((records[0].answer.arm, records[1].answer.arm), (0, 1));
     let faults = &outcome.members[0].faults;
     assert_eq!((faults.len(), faults[0].failed), (1, Time(S)));
 }
@@ -225,7 +225,7 @@ fn a_head_fails() {
     let text = "[[change]]\nat = \"1 s\"\nfail = { surface = 1, warning = true }\n";
     let reads = vec![track(0, 0, 0, 1), track(2 * S, 0, 0, 1), track(3 * S, 0, 0, 0)];
     let (records, outcome) = run(&spec, 1, reads, text, Options::default());
-    let errors: Vec<_> = records.iter().map(|r| r.error).collect();
+    let errors: Vec<_> = records.iter().map(|r| r.answer.error).collect();
     assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
     assert_eq!(outcome.n_errors(), 1);
     let member = &outcome.members[0].served;
@@ -247,7 +247,7 @@ fn zones_name_the_rules_that_are_broken() {
     };
     let requests = vec![at(0, 0, false), at(1, 0, true), at(2, 0, true), at(3, 0, false)];
     let (records, outcome) = run(&spec, 1, requests, "change = []", Options::default());
-    let names: Vec<_> = records.iter().map(|r| r.error.map(ErrorKind::name)).collect();
+    let names: Vec<_> = records.iter().map(|r| r.answer.error.map(ErrorKind::name)).collect();
     let invalid = Some("attempt_to_read_invalid_data");
     assert_eq!(names, [invalid, None, Some("unaligned_write_command"), None]);
     assert_eq!((ends(&records)[0], ends(&records)[2]), (0.0, 2000.0));
@@ -277,7 +277,7 @@ fn changes_come_in_order() {
         let options = Options { warm_up, ..Options::default() };
         let (records, outcome) = run(&spec, 1, three(), text, options);
         let last = records.last().expect("a record");
-        assert_eq!((last.id, last.completion), (2, Time(30 * MS)), "{warm_up:?}");
+        assert_eq!((last.answer.id, last.answer.completion), (2, Time(30 * MS)), "{warm_up:?}");
         let counts = outcome.changes.expect("changes");
         assert_eq!((counts.n_done, counts.n_after_end), (3, 1), "{warm_up:?}");
     }

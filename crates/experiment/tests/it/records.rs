@@ -40,6 +40,6 @@ pub fn records<M: Member>(members: &mut [M], requests: Vec<Request>, options: &O
         Some(&mut log as &mut Log),
     )
     .unwrap_or_else(|e| panic!("{e}"));
-    records.sort_by_key(|r| r.id);
+    records.sort_by_key(|r| r.answer.id);
     (records, outcome)
 }

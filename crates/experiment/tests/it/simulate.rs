@@ -213,13 +213,13 @@ fn shares_add_up_and_fragments_join() {
     let outcome = run(requests.clone(), members, &*o, &options, Some(&mut log));
     assert_eq!(records.len(), 20_000);
     for r in &records {
-        assert_eq!(sum(&r.components), r.completion.since(r.request.time).0 as u64);
+        assert_eq!(sum(&r.answer.components), r.answer.completion.since(r.request.time).0 as u64);
     }
     let parts: u64 = outcome.members.iter().map(|m| m.served.n_requests).sum();
     assert!(parts > 20_000);
     // Brute force: each part waits in its drive's queue; the request ends with the last part.
     let mut free = [0u64; 4];
-    records.sort_by_key(|r| r.id);
+    records.sort_by_key(|r| r.answer.id);
     for (r, request) in records.iter().zip(&requests) {
         let mut done = 0;
         let touched: std::collections::BTreeSet<u64> =
@@ -229,7 +229,7 @@ fn shares_add_up_and_fragments_join() {
             free[d as usize] = start + 700_000;
             done = done.max(free[d as usize]);
         }
-        assert_eq!(r.completion.0, done, "request {}", r.id);
+        assert_eq!(r.answer.completion.0, done, "request {}", r.answer.id);
     }
 }
 
@@ -444,7 +444,7 @@ fn dealt_requests_are_logged_in_the_order_in_which_they_are_known() {
             };
             let mut known = Vec::new();
             let mut log = |r: &Record| {
-                known.push(r.id);
+                known.push(r.answer.id);
                 Ok(())
             };
             run(requests.clone(), members, &*o, &options, Some(&mut log));

@@ -45,11 +45,7 @@ pub(super) struct Pace {
     /// Whether it pauses, and until when.
     pauses: bool,
     due: Time,
-    /// Times, and blocks rebuilt by then; a ring.
-    marks: [(Time, u64); MARKS],
-    last: usize,
-    /// The mark that counts.
-    mark: (Time, u64),
+    marks: Marks,
     /// Blocks begun, and those of them that ended.
     begun: u64,
     ended: u64,
@@ -58,6 +54,15 @@ pub(super) struct Pace {
     moved: Vec<i64>,
     /// The same when the member was last found busy.
     seen: Vec<i64>,
+}
+
+/// Times, and blocks rebuilt by then; a ring.
+#[derive(Debug, Default)]
+struct Marks {
+    all: [(Time, u64); MARKS],
+    last: usize,
+    /// The one that counts.
+    oldest: (Time, u64),
 }
 
 impl Pace {
@@ -151,26 +156,25 @@ impl Pace {
 
     fn start(&mut self, now: Time) {
         self.running = true;
-        self.marks = [(now, self.ended); MARKS];
-        self.mark = self.marks[0];
-        self.last = 0;
+        let mark = (now, self.ended);
+        self.marks = Marks { all: [mark; MARKS], last: 0, oldest: mark };
         self.checked = self.begun;
         self.seen.clone_from(&self.moved);
     }
 
     /// Bytes per second since the mark.
     fn rate(&self, now: Time) -> f64 {
-        let seconds = (now.0 - self.mark.0 .0) / 1_000_000_000 + 1;
-        (self.ended - self.mark.1) as f64 * 512.0 / seconds as f64
+        let (since, blocks) = self.marks.oldest;
+        let seconds = (now.0 - since.0) / 1_000_000_000 + 1;
+        (self.ended - blocks) as f64 * 512.0 / seconds as f64
     }
 
     /// Whether the rebuild is above the upper limit. Makes a mark where it is time to.
     fn is_ahead(&mut self, now: Time) -> bool {
-        if now.0 >= self.marks[self.last].0 .0 + STEP {
-            let next = (self.last + 1) % MARKS;
-            self.mark = self.marks[next];
-            self.marks[next] = (now, self.ended);
-            self.last = next;
+        let Marks { all, last, oldest } = &mut self.marks;
+        if now.0 >= all[*last].0 .0 + STEP {
+            *last = (*last + 1) % MARKS;
+            *oldest = std::mem::replace(&mut all[*last], (now, self.ended));
         }
         self.most.is_some_and(|most| self.rate(now) > most)
     }

@@ -78,15 +78,27 @@ pub(super) struct Rebuild {
     full: bool,
     /// Requests that wait until that is no longer so, in order of arrival.
     waiting: VecDeque<u32>,
-    /// No stale range can be rebuilt until a member's state changes.
-    stuck: bool,
-    /// The member and block at which the search for stale ranges continues.
-    member: u32,
-    lba: u64,
-    /// Whether a window was rebuilt since the search last began at member 0.
-    useful: bool,
+    search: Search,
     /// A range in which a read failed: it is rewritten in single windows.
     suspect: Option<(u32, Range<u64>)>,
+}
+
+/// The search for stale ranges.
+#[derive(Debug, Default)]
+struct Search {
+    /// The member and block at which it continues.
+    member: u32,
+    lba: u64,
+    /// Whether a window was rebuilt since it last began at member 0.
+    useful: bool,
+    /// Nothing can be rebuilt until a member's state changes.
+    stuck: bool,
+}
+
+impl Search {
+    fn go_on_at(&mut self, member: u32, lba: u64) {
+        (self.member, self.lba) = (member, lba);
+    }
 }
 
 impl Rebuild {
@@ -97,8 +109,8 @@ impl Rebuild {
 
     /// Searches again from the start, after a change that may have made a rebuild possible.
     pub fn look_again(&mut self) {
-        self.stuck = false;
-        self.go_on_at(0, 0);
+        self.search.stuck = false;
+        self.search.go_on_at(0, 0);
     }
 
     /// Does the same, and forgets how fast it was: md stops its rebuild and begins it anew when members change.
@@ -109,7 +121,7 @@ impl Rebuild {
 
     /// Time of the next window; [`Time::NEVER`] if there is nothing to begin.
     pub fn due(&self, state: &State) -> Time {
-        let idle = !self.pace.is_set() || self.blocked || self.stuck;
+        let idle = !self.pace.is_set() || self.blocked || self.search.stuck;
         match idle || !has_stale(state) {
             true => Time::NEVER,
             false => self.pace.due().max(self.sleeps),
@@ -128,10 +140,10 @@ impl Rebuild {
 
     /// The first stale range from the current position on that is not being rewritten.
     fn candidate(&self, state: &State) -> Option<(u32, Range<u64>)> {
-        let from = state.degraded.partition_point(|m| *m < self.member);
+        let from = state.degraded.partition_point(|m| *m < self.search.member);
         for &member in &state.degraded[from..] {
             let m = &state.members[member as usize];
-            let mut lba = if member == self.member { self.lba } else { 0 };
+            let mut lba = if member == self.search.member { self.search.lba } else { 0 };
             if m.gone {
                 continue;
             }
@@ -158,10 +170,6 @@ impl Rebuild {
         let here = self.under_way.iter().filter(|r| r.0 == member);
         let starts = here.map(|r| r.1.start).filter(|s| range.contains(s));
         starts.min().unwrap_or(range.end)
-    }
-
-    fn go_on_at(&mut self, member: u32, lba: u64) {
-        (self.member, self.lba) = (member, lba);
     }
 
     /// Blocks of the run that begins at this block of a member: one window where a read has failed.
@@ -295,11 +303,11 @@ impl Volume {
             let most = self.rebuild.run_of(member, range.start, most);
             match self.plan_run(member, range, most) {
                 Repair::Unused(range) => self.state.set_fresh(member, range),
-                Repair::Impossible(range) => self.rebuild.go_on_at(member, range.end),
+                Repair::Impossible(range) => self.rebuild.search.go_on_at(member, range.end),
                 Repair::Planned(range) => {
                     let lock = self.plan.lock.clone().unwrap_or(range.clone());
                     let rebuild = &mut self.rebuild;
-                    rebuild.go_on_at(member, range.end);
+                    rebuild.search.go_on_at(member, range.end);
                     rebuild.active += range.end - range.start;
                     rebuild.pace.begin(range.end - range.start);
                     rebuild.under_way.push((member, range.clone()));
@@ -321,9 +329,10 @@ impl Volume {
             rebuild.blocked = true;
             return;
         }
-        rebuild.stuck = !std::mem::take(&mut rebuild.useful);
-        rebuild.go_on_at(0, 0);
-        if rebuild.stuck {
+        let search = &mut rebuild.search;
+        search.stuck = !std::mem::take(&mut search.useful);
+        search.go_on_at(0, 0);
+        if search.stuck {
             rebuild.pace.stop();
         }
     }
@@ -389,7 +398,7 @@ impl Volume {
             (rebuild.blocked, rebuild.drains) = (false, false);
         }
         if error.is_none() {
-            rebuild.useful = true;
+            rebuild.search.useful = true;
             self.counts.rebuilt_bytes += blocks * 512;
         }
         if rebuild.active == 0 && !has_stale(&self.state) {

@@ -72,9 +72,9 @@ struct Run {
     idle: Option<u64>,
 }
 
-/// The end of an operation's part in some rows. Without `last` they are lost.
+/// The end of the parts of operations in some rows. Without `last` they are lost.
 struct Ended {
-    op: u32,
+    ops: Vec<u32>,
     blocks: u64,
     read: Option<LayerCompletion>,
     last: Option<LayerCompletion>,
@@ -105,11 +105,21 @@ pub(crate) struct StripeCache {
     /// Runs without writes: when each was last used, its first block.
     idle: BTreeSet<(u64, u64)>,
     uses: u64,
+    /// An empty list, kept for reuse.
+    todo: Option<Box<Todo>>,
 }
 
 impl Run {
     fn has(&self, flags: u8) -> bool {
         self.units.iter().any(|u| u & flags > 0)
+    }
+
+    /// The operations that a request to a member serves.
+    fn served(&self, command: Command) -> &[u32] {
+        match command {
+            Command::Read => &self.joined,
+            _ => &self.drained,
+        }
     }
 
     /// An operation joins, or stands behind what waits to be written. Returns false if it stands behind.
@@ -224,21 +234,14 @@ impl Run {
         };
         if whole.is_some() {
             let ops = std::mem::take(&mut self.drained);
-            todo.end(ops, self.end - start, self.before, whole);
+            todo.ended.push(Ended { ops, blocks: self.end - start, read: self.before, last: whole });
         }
     }
 
     /// Some operations are not written, but end so: with an error.
     fn give_up(&mut self, ops: Vec<u32>, start: u64, last: Option<LayerCompletion>, todo: &mut Todo) {
-        todo.end(ops, self.end - start, None, last);
+        todo.ended.push(Ended { ops, blocks: self.end - start, read: None, last });
         self.units.iter_mut().for_each(|unit| *unit &= !WANTED);
-    }
-}
-
-impl Todo {
-    fn end(&mut self, ops: Vec<u32>, blocks: u64, read: Option<LayerCompletion>, last: Option<LayerCompletion>) {
-        let end = |op| Ended { op, blocks, read, last };
-        self.ended.extend(ops.into_iter().map(end));
     }
 }
 
@@ -401,6 +404,7 @@ impl Volume {
             most,
             idle: BTreeSet::new(),
             uses: 0,
+            todo: None,
         }));
         self
     }
@@ -428,7 +432,7 @@ impl Volume {
             return self.turn.push(op);
         }
         if let Some(cache) = &mut self.cache {
-            let mut todo = Todo::default();
+            let mut todo = cache.todo.take().unwrap_or_default();
             let blocks = u64::from(asked.blocks);
             let left = cache.join(&self.state, op, asked.lba, blocks, &mut todo);
             self.ops[op as usize].blocks_left = left;
@@ -459,10 +463,9 @@ impl Volume {
         if io.failed && io.writes {
             self.leave(io.member, flow);
         }
-        let mut todo = Todo::default();
-        if let Some(cache) = &mut self.cache {
-            cache.part_ends(&io, &self.state, &mut todo);
-        }
+        let Some(cache) = &mut self.cache else { return };
+        let mut todo = cache.todo.take().unwrap_or_default();
+        cache.part_ends(&io, &self.state, &mut todo);
         for (op, range) in todo.lost.drain(..) {
             self.ops[op as usize].lost.push((io.member, range));
         }
@@ -470,12 +473,13 @@ impl Volume {
     }
 
     /// Submits what rows need, and ends operations all of whose rows are written.
-    fn carry_out_rows(&mut self, todo: Todo, flow: &mut Flow) {
+    fn carry_out_rows(&mut self, mut todo: Box<Todo>, flow: &mut Flow) {
         let unit = self.cache.as_ref().map_or(1, |cache| cache.parity.unit);
-        self.counts.reconstruct_write_rows += todo.by_way[0] / unit;
-        self.counts.read_modify_write_rows += todo.by_way[1] / unit;
-        self.counts.waited_for_range += todo.waited;
-        for (member, range) in todo.unwritten {
+        let [reconstruct, modify] = std::mem::take(&mut todo.by_way);
+        self.counts.reconstruct_write_rows += reconstruct / unit;
+        self.counts.read_modify_write_rows += modify / unit;
+        self.counts.waited_for_range += std::mem::take(&mut todo.waited);
+        for (member, range) in todo.unwritten.drain(..) {
             self.state.set_stale(member, range);
         }
         let reads = todo.reads.ios.iter().map(|io| (io, Command::Read));
@@ -483,35 +487,34 @@ impl Volume {
         for (io, command) in reads.chain(writes) {
             self.give_for_rows(io, command, flow);
         }
-        for ended in todo.ended {
-            self.rows_end(&ended, flow);
+        todo.reads.clear();
+        todo.writes.clear();
+        for ended in todo.ended.drain(..) {
+            ended.ops.iter().for_each(|op| self.rows_end(*op, &ended, flow));
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.todo = Some(todo);
         }
     }
 
     /// Submits a request for joined rows. It is of the first of the operations that it serves.
     fn give_for_rows(&mut self, io: &Io, command: Command, flow: &mut Flow) {
         let Some(cache) = &self.cache else { return };
-        let of = |run: &Run| -> Vec<Request> {
-            let ops = match command {
-                Command::Read => &run.joined,
-                _ => &run.drained,
-            };
-            let asked = |op: &u32| match self.ops[*op as usize].task {
-                Task::Request(request) => Some(flow[request].request),
-                Task::Repair(..) => None,
-            };
-            ops.iter().filter_map(asked).collect()
+        let asked = |op: &u32| match self.ops[*op as usize].task {
+            Task::Request(request) => Some(flow[request].request),
+            Task::Repair(..) => None,
         };
-        let served = cache.runs.get(&io.lba).map(|run| of(run)).unwrap_or_default();
-        let through = served.iter().any(|r| r.command == Command::WriteThrough);
+        let served = || cache.runs.get(&io.lba).into_iter().flat_map(|run| run.served(command)).filter_map(asked);
+        let first = served().next();
+        let through = command.writes() && served().any(|r| r.command == Command::WriteThrough);
         let own = Request {
             id: 0,
-            command: if command.writes() && through { Command::WriteThrough } else { command },
+            command: if through { Command::WriteThrough } else { command },
             unit: 0,
             lba: io.lba,
             blocks: io.blocks,
-            submitter: served.first().map_or(ANYONE, |r| r.submitter),
-            hint: served.first().map_or(Hint::None, |r| r.hint),
+            submitter: first.map_or(ANYONE, |r| r.submitter),
+            hint: first.map_or(Hint::None, |r| r.hint),
         };
         let (mut pieces, mut writers) = (Vec::new(), Vec::new());
         if self.listener.is_some() {
@@ -522,7 +525,7 @@ impl Volume {
                     (Command::Read, _) => Content::Old,
                     (_, way) => way.unwrap_or(Content::Data),
                 };
-                writers.extend(of(run).iter().map(|r| (rows.clone(), r.id)));
+                writers.extend(run.served(command).iter().filter_map(asked).map(|r| (rows.clone(), r.id)));
                 pieces.push(piece(io.member, rows, content));
             }
         }
@@ -542,8 +545,8 @@ impl Volume {
     }
 
     /// Rows of an operation are written, or lost.
-    fn rows_end(&mut self, ended: &Ended, flow: &mut Flow) {
-        let o = &mut self.ops[ended.op as usize];
+    fn rows_end(&mut self, op: u32, ended: &Ended, flow: &mut Flow) {
+        let o = &mut self.ops[op as usize];
         o.blocks_left -= ended.blocks;
         let lost = || LayerCompletion::at_once(flow.now(), Some(ErrorKind::MemberLost));
         let last = ended.last.unwrap_or_else(lost);
@@ -561,6 +564,6 @@ impl Volume {
             o.wait_until(done.arrival);
             o.account(done, reads);
         }
-        self.conclude(ended.op, flow);
+        self.conclude(op, flow);
     }
 }

@@ -71,13 +71,13 @@ struct Ran {
 impl Ran {
     /// Completion of each request, in milliseconds.
     fn ends(&self) -> Vec<f64> {
-        let ends = self.records.iter().map(|r| r.completion.0);
+        let ends = self.records.iter().map(|r| r.answer.completion.0);
         ends.map(|ns| ns as f64 * 1e-6).collect()
     }
 
     /// The drive of each request's last part.
     fn served_by(&self) -> Vec<u32> {
-        self.records.iter().map(|r| r.drive).collect()
+        self.records.iter().map(|r| r.answer.drive).collect()
     }
 
     fn n_requests(&self) -> Vec<u64> {
@@ -255,10 +255,10 @@ fn a_head_fails_under_a_mirror_and_under_a_queue() {
     let reads = vec![read(0, 100, 100), read(2 * S, 100, 100), read(3 * S, 0, 100)];
     let ran = run(2, &text, reads.clone());
     assert_eq!(ran.served_by(), [0, 1, 0]);
-    assert!(ran.records.iter().all(|r| r.error.is_none()));
+    assert!(ran.records.iter().all(|r| r.answer.error.is_none()));
     assert_eq!(ran.layers[0].counts["retried"], 1);
     let ran = run(1, &format!("layers = [\"host-queue\"]\n{fails}"), reads);
-    let errors: Vec<_> = ran.records.iter().map(|r| r.error).collect();
+    let errors: Vec<_> = ran.records.iter().map(|r| r.answer.error).collect();
     assert_eq!(errors, [None, Some(ErrorKind::Unreachable), None]);
 }
 
@@ -333,7 +333,7 @@ fn a_member_of_a_raid5_fails_and_is_rebuilt() {
     assert_eq!(counts["degraded_reads"], 1);
     assert_eq!(counts["rebuilt_bytes"], 208 * 96 * 512);
     assert_eq!(ran.n_requests(), [2 + 19, 2 + 19, 1 + 19]);
-    assert!(ran.records.iter().all(|r| r.error.is_none()));
+    assert!(ran.records.iter().all(|r| r.answer.error.is_none()));
 }
 
 /// 51,200 bytes take 1 ms at first, hidden behind the 10 ms of the medium, and later 100 ms.
@@ -348,7 +348,7 @@ fn the_bandwidth_of_a_link_changes() {
     "#;
     let ran = run(1, text, vec![track(0, 0), track(2 * S, 0)]);
     assert_eq!(ran.ends(), [10.0, 2100.0]);
-    let bus: Vec<u64> = ran.records.iter().map(|r| r.components.bus).collect();
+    let bus: Vec<u64> = ran.records.iter().map(|r| r.answer.components.bus).collect();
     assert_eq!(bus, [0, 90 * MS]);
 }
 
