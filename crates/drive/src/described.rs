@@ -15,9 +15,9 @@ const PARTS: [&str; 7] = ["positioning", "cache", "overhead", "link", "queue", "
 /// What was said of a drive, and what was taken where nothing was said.
 #[derive(Debug, Clone, PartialEq, Serialize, Columns)]
 pub struct Described {
-    /// The parts (`power`, `cache`, ...) of [`Described::description`] of which nothing was given.
+    /// The parts (`power`, `cache`, ...) of which nothing was given; their values in the description are defaults.
     pub missing: Vec<&'static str>,
-    /// Dotted keys of the values in it that nobody gave: `power.voice_coil`. Entries of lists, such as zones,
+    /// Dotted keys of the values in the description that nobody gave: `power.voice_coil`. Entries of lists, such as zones,
     /// are not looked into.
     pub defaults: Vec<String>,
     /// What decides the drive's numbers and was not given.

@@ -459,17 +459,17 @@ class Description(Record):
     """SHA-256 of the drive's file; None if the description is in the experiment."""
 
     missing: list[str]
-    """The parts (`power`, `cache`, ...) that are neither in its file nor in the experiment; their values in the
-    description are defaults."""
+    """The parts (`power`, `cache`, ...) of which nothing was given; their values in the description are defaults."""
 
     defaults: list[str]
-    """Dotted keys of the values of the description that nobody gave: `power.voice_coil`."""
+    """Dotted keys of the values in the description that nobody gave: `power.voice_coil`. Entries of lists, such as
+    zones, are not looked into."""
 
     unsaid: list[Unsaid]
-    """What decides its numbers and was not given."""
+    """What decides the drive's numbers and was not given."""
 
     description: Free
-    """The description, in the form of a drive's file."""
+    """The whole description, in the form of a drive's file."""
 
 
 class Changes(Record):

@@ -327,7 +327,7 @@ impl HostQueue {
     fn may_grow(&self, q: usize, slot: u32, new: &Queued) -> bool {
         let run = &self.groups[slot as usize].run;
         let elevator = &self.queues[q].elevator;
-        self.limits.allow(run, new) && elevator.may_join(&run, &new)
+        self.limits.allow(run, new) && elevator.may_join(run, new)
     }
 
     /// Adds a request to a waiting group, at its front or its back.
