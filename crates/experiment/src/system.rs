@@ -95,7 +95,7 @@ impl Members {
     /// Simulates a workload; the outcome has one member per drive.
     pub fn simulate<'a, 'l>(
         &mut self,
-        source: &mut impl Requests,
+        source: &mut dyn Requests,
         organisation: &dyn Organisation,
         options: &Options,
         log: Option<&'a mut Log<'l>>,

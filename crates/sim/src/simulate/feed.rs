@@ -5,8 +5,8 @@ use headstack_trace::{Request, Requests, TraceError};
 use headstack_units::Time;
 
 /// Requests taken from their source in batches, so that source and simulation each run in a tight loop.
-pub(super) struct Feed<'s, S> {
-    pub source: &'s mut S,
+pub(super) struct Feed<'s> {
+    pub source: &'s mut dyn Requests,
     pub batch: Vec<Request>,
     /// Error of the workload after the batch.
     pub failure: Option<TraceError>,
@@ -15,7 +15,7 @@ pub(super) struct Feed<'s, S> {
 /// Small enough for a core's first-level cache.
 pub(super) const BATCH: usize = 256;
 
-impl<S: Requests> Feed<'_, S> {
+impl Feed<'_> {
     /// Takes the next batch, of at most `most` requests; it is empty at the workload's end.
     #[inline(never)]
     pub fn refill(&mut self, most: u64) -> Result<(), SimulateError> {
