@@ -16,8 +16,6 @@ pub struct Counter {
     pub unit: &'static str,
     /// What it counts.
     pub sentence: &'static str,
-    /// Whether it is a whole number, which every drive has. Others are absent where they have no meaning.
-    pub is_whole: bool,
     /// How the values of several units or drives give that of all of them.
     pub of_several: OfSeveral,
 }
@@ -35,13 +33,11 @@ pub enum OfSeveral {
 /// The value of a counter.
 trait Value {
     const OF_SEVERAL: OfSeveral;
-    const IS_WHOLE: bool;
     fn add(&mut self, other: Self);
 }
 
 impl Value for u64 {
     const OF_SEVERAL: OfSeveral = OfSeveral::Sum;
-    const IS_WHOLE: bool = true;
     fn add(&mut self, other: u64) {
         *self += other;
     }
@@ -49,7 +45,6 @@ impl Value for u64 {
 
 impl Value for Option<f64> {
     const OF_SEVERAL: OfSeveral = OfSeveral::Largest;
-    const IS_WHOLE: bool = false;
     fn add(&mut self, other: Option<f64>) {
         *self = match (*self, other) {
             (Some(mine), Some(other)) => Some(mine.max(other)),
@@ -74,7 +69,6 @@ macro_rules! counters {
                 name: stringify!($name),
                 unit: $unit,
                 sentence: concat!($($sentence),+).trim_ascii(),
-                is_whole: <$type as Value>::IS_WHOLE,
                 of_several: <$type as Value>::OF_SEVERAL,
             }),+];
 
