@@ -8,6 +8,7 @@
 use headstack_block::organisation::{Context, PLUGINS};
 use headstack_drive::{Command, Drive, DriveDesign, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_experiment::{Experiment, Inputs, RunOptions};
+use headstack_sim::simulate::simulate_drives;
 use headstack_sim::Options;
 use headstack_trace::{spc_reader, ReadOptions, Synthetic};
 use headstack_units::{Lba, Time};
@@ -295,7 +296,7 @@ fn timed(
     let begun = Watch::start();
     let (organisation, options) = (organisation.as_ref(), Options::default());
     let outcome =
-        headstack_sim::simulate(&mut source, &mut members, organisation, &options, None).map_err(|e| e.to_string())?;
+        simulate_drives(&mut source, &mut members, organisation, &options, None).map_err(|e| e.to_string())?;
     let seconds = begun.core_seconds();
     // Little's law: mean number in the system, the one in service included.
     let elapsed_ns = (outcome.end.0 - outcome.start.0) as f64;

@@ -13,7 +13,7 @@ use headstack_drive::{Drive, DriveDesign, DriveOptions, DriveSpec};
 use headstack_engine::random::nth;
 use headstack_schema::{Parameter, SpecError};
 use headstack_sim::change::{self, Planned};
-use headstack_sim::simulate::{divide, simulate, Log, Options, Outcome, SimulateError};
+use headstack_sim::simulate::{divide, simulate_drives, simulate_trees, Log, Options, Outcome, SimulateError};
 use headstack_trace::Requests;
 use headstack_units::Turn;
 use serde_json::Value;
@@ -101,19 +101,19 @@ impl Members {
         log: Option<&'a mut Log<'l>>,
     ) -> Result<Outcome, SimulateError> {
         match self {
-            Members::Bare(drives) => simulate(source, drives, organisation, options, log),
+            Members::Bare(drives) => simulate_drives(source, drives, organisation, options, log),
             Members::Layered(tree) => {
                 let units = tree.units_of_roots();
                 let outcome = match divide(options, organisation, &units, log.is_some()) {
                     Some(_) => {
                         let mut trees = std::mem::replace(&mut **tree, Tree::over(vec![])).split();
-                        let outcome = simulate(source, &mut trees, organisation, options, log);
+                        let outcome = simulate_trees(source, &mut trees, organisation, options, log);
                         **tree = Tree::join(trees);
                         outcome
                     }
                     None => {
                         let whole = std::slice::from_mut(&mut **tree);
-                        simulate(source, whole, organisation, options, log)
+                        simulate_trees(source, whole, organisation, options, log)
                     }
                 };
                 let mut outcome = outcome?;

@@ -88,6 +88,27 @@ struct Run<'a, 'l, M: Member> {
     memory_guard: MemoryGuard,
 }
 
+/// Declares [`simulate`] for one kind of members. Its code is made here: in the crates that call it, it would be divided into
+/// units that are compiled apart, and a request would take 1 to 2 % more instructions.
+macro_rules! simulate_each {
+    ($($name:ident: $member:ty, $what:literal;)+) => {
+        $(#[doc = concat!("[`simulate`] on ", $what, ".\n\n# Errors\nAs [`simulate`].")]
+        pub fn $name<'a>(
+            source: &mut dyn Requests,
+            members: &'a mut [$member],
+            organisation: &'a dyn Organisation,
+            options: &'a Options,
+            log: Option<&'a mut Log<'_>>,
+        ) -> Result<Outcome, SimulateError> {
+            simulate(source, members, organisation, options, log)
+        })+
+    };
+}
+simulate_each! {
+    simulate_drives: Drive, "drives";
+    simulate_trees: Tree, "layers over drives";
+}
+
 /// Simulates a workload on a system.
 ///
 /// The organisation's members are the logical units of the drives, in order; most drives have one. `source` is in
@@ -96,52 +117,7 @@ struct Run<'a, 'l, M: Member> {
 ///
 /// # Errors
 /// A wrong workload, a device without a drive, or a log that cannot be written.
-pub fn simulate<'a, 'l, M: Simulated>(
-    source: &mut dyn Requests,
-    members: &'a mut [M],
-    organisation: &'a dyn Organisation,
-    options: &'a Options,
-    log: Option<&'a mut Log<'l>>,
-) -> Result<Outcome, SimulateError> {
-    M::simulate(source, members, organisation, options, log)
-}
-
-/// What a run can have as members.
-pub trait Simulated: Member + Sized {
-    /// As [`simulate`].
-    ///
-    /// # Errors
-    /// As [`simulate`].
-    #[doc(hidden)]
-    fn simulate<'a, 'l>(
-        source: &mut dyn Requests,
-        members: &'a mut [Self],
-        organisation: &'a dyn Organisation,
-        options: &'a Options,
-        log: Option<&'a mut Log<'l>>,
-    ) -> Result<Outcome, SimulateError>;
-}
-
-/// The code of a run is made here, of each kind of member. In the crates that call it, it would be divided into units that
-/// are compiled apart, and a request would take 1 to 2 % more instructions.
-macro_rules! simulated {
-    ($($member:ty)+) => {
-        $(impl Simulated for $member {
-            fn simulate<'a, 'l>(
-                source: &mut dyn Requests,
-                members: &'a mut [Self],
-                organisation: &'a dyn Organisation,
-                options: &'a Options,
-                log: Option<&'a mut Log<'l>>,
-            ) -> Result<Outcome, SimulateError> {
-                run(source, members, organisation, options, log)
-            }
-        })+
-    };
-}
-simulated! { Drive Tree }
-
-fn run<'a, 'l, M: Member>(
+pub fn simulate<'a, 'l, M: Member>(
     source: &mut dyn Requests,
     members: &'a mut [M],
     organisation: &'a dyn Organisation,
