@@ -67,12 +67,12 @@ CASES: dict[str, tuple[Path, str, dict[str, object]]] = {
 
 #: What the cases choose from.
 SPACE = {
-    "names": ["barracuda-es-750", "exos-x18", "exos-2x18-sas"],
+    "drives": ["barracuda-es-750", "exos-x18", "exos-2x18-sas"],
     "organisations": ["raid0", "raid10"],
     "depths": (1, 4, 32),
     "caches": ("write-through", "write-back"),
     "most": 16,
-    "objective": "drives",
+    "minimise": "drives",
 }
 
 
@@ -82,7 +82,7 @@ def test_it_finds_the_optimum_with_a_fifth_of_the_requests(name):
     trace, goal, settings = CASES[name]
     if not trace.exists():
         pytest.skip(f"{trace.name} is absent")
-    asked, answer, best, share = compared(trace, goal, settings=settings, **SPACE)
+    asked, answer, best, share = compared(trace, goal, set=settings, **SPACE)
     print(name, "share of the requests", share)
     assert best is not None
     print("exhaustive", best.kind, best.count, answers.rank(asked, best))

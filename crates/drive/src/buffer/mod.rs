@@ -4,6 +4,7 @@ use crate::counters::Counters;
 use crate::mapping::Mapping;
 use crate::mechanics::Mechanics;
 use crate::parallelism::HeadSet;
+use crate::spec::CacheSpec;
 use headstack_units::{Lba, Time};
 
 pub mod blocks;
@@ -32,6 +33,18 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
+    /// The empty buffer of a drive with sectors of this size; without a cache it has no segments.
+    pub fn new(cache: &CacheSpec, size: SectorSize) -> Buffer {
+        let segments = if cache.enabled { cache.segments as usize } else { 0 };
+        let separate = cache.enabled && cache.separate_write_segment;
+        Buffer {
+            segments: Segments::new(segments, cache.segment_sectors as u64, separate),
+            unwritten: Unwritten::new(cache, size),
+            size,
+            ..Buffer::default()
+        }
+    }
+
     /// Whether the buffer holds neither data for reads nor data to be written.
     #[inline]
     pub fn is_empty(&self) -> bool {

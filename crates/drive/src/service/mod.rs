@@ -25,7 +25,7 @@ use crate::assembly::Assembly;
 use crate::background::media_scan::Scanning;
 use crate::background::read_ahead::ReadAhead;
 use crate::background::{Activity, JobContext, Jobs, Times};
-use crate::buffer::{Blocks, Buffer, SectorSize, Segments, Unwritten};
+use crate::buffer::{Blocks, Buffer, SectorSize};
 use crate::command::{Command, Completion, Components};
 use crate::layout::Place;
 use crate::mapping::{self, From, Mapping};
@@ -174,11 +174,9 @@ impl CommandServer {
         compat: bool,
         roles: &RoleTable,
     ) -> Result<CommandServer, SpecError> {
-        let size = SectorSize::of(spec.geometry.sector_size);
         let (head_sets, arms) = assemblies::head_sets(spec, plan, &mechanics, roles)?;
         let follows = CommandServer::follows(spec, plan);
         let coupled = follows || (mechanics.scales_rotation() && plan.arms.len() > 1);
-        let c = &spec.cache;
         let writers = crate::roles::writers(spec, &models.roles, (plan.first_arm, plan.arms.len()))?;
         let cleaning = mapping::cleaning_of(spec, &writers)?;
         let mut assemblies = assemblies::at_rest(arms, plan.arms.len(), coupled);
@@ -208,16 +206,7 @@ impl CommandServer {
                 follows,
                 head_sets,
             },
-            buffer: Buffer {
-                segments: Segments::new(
-                    if c.enabled { c.segments as usize } else { 0 },
-                    c.segment_sectors as u64,
-                    c.enabled && c.separate_write_segment,
-                ),
-                unwritten: Unwritten::new(c, size),
-                size,
-                ..Buffer::default()
-            },
+            buffer: Buffer::new(&spec.cache, SectorSize::of(spec.geometry.sector_size)),
             compat,
             previous: Previous { write: false, end: u64::MAX },
             times: Times { now: Time::ZERO, happened: Time::ZERO, wanted_since: Time::NEVER },
