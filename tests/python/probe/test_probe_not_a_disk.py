@@ -193,7 +193,7 @@ def _listens(at: Path) -> bool:
     ],
 )
 def test_servers_without_a_disk_are_told(options, reason, tmp_path):
-    """The times of a filter are those of this machine: a busy one may show only a delay, or noise."""
+    """The times of a filter are those of this machine: another one may see only noise."""
     at, out = tmp_path / "socket", tmp_path / "drive.toml"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen(["nbdkit", "-f", "-U", str(at), *options], **quiet)
@@ -208,5 +208,5 @@ def test_servers_without_a_disk_are_told(options, reason, tmp_path):
         server.kill()
         server.wait()
     assert done.returncode == 1
-    assert re.search(f"{reason}|a delay without a disk|too noisy", done.stderr), done.stderr
+    assert re.search(f"{reason}|too noisy", done.stderr), done.stderr
     assert not out.exists()
