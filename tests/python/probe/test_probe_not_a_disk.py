@@ -166,6 +166,24 @@ class Slow(Failing):
         return answer
 
 
+class Memory(Slow):
+    """Memory on a busy machine: a share of the answers are late by up to 20 ms."""
+
+    def read(self, lba, blocks, **options):
+        issued, done = [], []
+        for _ in lba:
+            issued.append(self.core.now_ns())
+            self.core.sleep(50e-6 + (self.random.random() < self.share) * self.random.uniform(1e-3, 20e-3))
+            done.append(self.core.now_ns())
+        return issued, done, [0] * len(lba)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.3, 0.6])
+def test_memory_is_told_on_a_busy_machine_too(late):
+    with pytest.raises(HeadstackError, match=r"no rotating disk: .* memory"):
+        plan.run(live(Memory(late)), 60.0, (), None)
+
+
 def test_slow_reads_make_no_wrong_turnaround():
     """They leave no time for the inner zones, whose angles are then not known."""
     probed = plan.run(live(Slow(0.05)), 90.0, ("seek",), None)
