@@ -35,9 +35,19 @@ def drive_info(spec_json: str) -> str:
     """
 
 def quantity(kind: str, text: str) -> float:
-    """Return the number of a quantity in SI units (B, B/s, s, rpm, m, W).
+    """Return the number of a quantity in SI units (B, B/s, s, 1/s, rpm, m, W).
 
-    `kind` is "size", "rate", "time", "speed", "length" or "power".
+    `kind` is "size", "rate", "time", "frequency", "speed", "length" or "power".
+    """
+
+def split_quantity(text: str) -> tuple[float, str] | None:
+    """Return the number at the begin of a text and its unit, which may be empty; None without a number."""
+
+def usable_bytes(layers_json: str, drives: list[list[int]]) -> int:
+    """Return the capacity for data, without copies and parity, of drives under layers.
+
+    `layers_json` is a list of layers, the organisation first; `drives` has the sizes of each drive's
+    logical units in 512-byte blocks.
     """
 
 def run(

@@ -2,6 +2,7 @@
 
 use crate::errors::{config, json, raise, trace};
 use crate::run::sources;
+use headstack_block::layer::tree::{usable_blocks, LayerSpec};
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::layout::{Layout, Place};
@@ -13,7 +14,7 @@ use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec, Models}
 use headstack_engine::{SpecError, Warning};
 use headstack_experiment::result::SystemResult;
 use headstack_experiment::{Inputs, RunError};
-use headstack_schema::{Column, Field, ModelKind, Plugin, Plugins};
+use headstack_schema::{Column, Field, ModelKind, Parameter, Plugin, Plugins};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -115,6 +116,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "n_actuators": spec.dash.arms * spec.dash.stacks,
         "sustained_bytes_per_s": {"outer": sustained(0), "inner": sustained(last)},
         "capacity_bytes": drive.capacity_blocks() * 512,
+        "logical_unit_blocks": drive.logical_units(),
         "rotation_s": mechanics.rotation.period_ns() * 1e-9,
         "zones": zones,
         "surfaces": mechanics.layout.adaptive().map(Adaptive::surface_formats),
@@ -123,6 +125,17 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
         "power_w": power::build(&spec.power, &power::Shape::of(spec), &Models::builtin().power)?,
         "cost_usd": cost::build(&spec.cost, &cost::Parts::of(spec)?, &Models::builtin().cost)?,
     }))
+}
+
+/// Bytes for data, without copies and parity, of drives with logical units of these sizes in blocks, under layers; the
+/// first layer is the organisation.
+#[pyfunction]
+pub fn usable_bytes(layers_json: &str, drives: Vec<Vec<u64>>) -> PyResult<u64> {
+    let layers: Value = serde_json::from_str(layers_json).map_err(json)?;
+    let layers = Vec::<LayerSpec>::read(&layers).map_err(config)?;
+    let lists = Inputs::new(Vec::new());
+    let blocks = usable_blocks(drives, &layers, &lists.layers, &lists.elevators).map_err(config)?;
+    Ok(blocks * 512)
 }
 
 /// The zones in order of address: first address in sectors, and the place there.

@@ -21,7 +21,8 @@ mod _core {
     #[pymodule_export]
     use super::drive::{
         check_depopulation, check_drive, check_file, counters, demerit_of, drive_info, import_disksim,
-        import_experiment, plugins, read_measured, replay_closed, result_columns, schema, validate, without_head,
+        import_experiment, plugins, read_measured, replay_closed, result_columns, schema, usable_bytes, validate,
+        without_head,
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
@@ -32,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::probe::{ProbeMeter, ProbeTarget};
     #[pymodule_export]
-    use super::quantity::quantity;
+    use super::quantity::{quantity, split_quantity};
     #[pymodule_export]
     use super::run::{read_toml, record_window, run};
     #[pymodule_export]

@@ -12,7 +12,7 @@ mod time;
 
 pub use angle::{Rotation, Turn};
 pub use divide::Divisor;
-pub use parse::{parse_with_units, Quantity, UnitError};
+pub use parse::{number_and_unit, parse_with_units, Quantity, UnitError};
 pub use quantity::{Bandwidth, Bytes, Frequency, Joules, Lba, Length, Rpm, Watts};
 pub use round::nearest;
 pub use time::{Span, Time};

@@ -24,6 +24,18 @@ pub(crate) const TOO_LARGE: &str = "a smaller number";
 /// [`UnitError`] when there is no number, no unit, an unknown unit, or a value that is not finite.
 pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Result<f64, UnitError> {
     let fail = || UnitError { got: text.to_string(), need: format!("a number and a unit: {listed}") };
+    let (value, unit) = number_and_unit(text).ok_or_else(fail)?;
+    let factor = units.iter().find(|u| u.0 == unit).map(|u| u.1).ok_or_else(fail)?;
+    let scaled = value * factor;
+    if scaled.is_finite() {
+        Ok(scaled)
+    } else {
+        Err(UnitError { need: TOO_LARGE.into(), ..fail() })
+    }
+}
+
+/// A number and what follows it, which may be nothing; none if the text does not begin with a number.
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let trimmed = text.trim();
     // The unit begins at the first character that cannot belong to a number. An `e` belongs to a number only
     // if a digit or a sign follows.
@@ -45,15 +57,7 @@ pub fn parse_with_units(text: &str, units: &[(&str, f64)], listed: &str) -> Resu
         end += 1;
     }
     let (number, unit) = trimmed.split_at(end);
-    let value: f64 = number.replace('_', "").parse().map_err(|_| fail())?;
-    let unit = unit.trim();
-    let factor = units.iter().find(|u| u.0 == unit).map(|u| u.1).ok_or_else(fail)?;
-    let scaled = value * factor;
-    if scaled.is_finite() {
-        Ok(scaled)
-    } else {
-        Err(UnitError { need: TOO_LARGE.into(), ..fail() })
-    }
+    Some((number.replace('_', "").parse().ok()?, unit.trim()))
 }
 
 /// A quantity that descriptions write as text with a unit.

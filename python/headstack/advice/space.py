@@ -155,9 +155,8 @@ class Design:
 
     def usable_bytes(self, count: int) -> int:
         """Return the capacity of a number of drives."""
-        groups = self.groups(count)
-        whole = answer.data_drives({"name": self.organisation}, count // groups) or 0
-        return int(groups * whole * self.capacity_bytes)
+        system = Kind(self, default_chunk(self.organisation), None, None, None).system(count)
+        return answer.capacity(system, [self._facts["logical_unit_blocks"]] * count) or 0
 
     def counts(self, most: int) -> list[int]:
         """Return the numbers of drives that it may have; groups are of equal width."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from headstack import _core
 from headstack.errors import ConfigError
 from headstack.results import goal as goals
 from headstack.results.goal import Bound, Goal
@@ -77,7 +78,7 @@ class Ranked(NamedTuple):
         return self.worst(_POWER)
 
     @property
-    def capacity_bytes(self) -> float | None:
+    def capacity_bytes(self) -> int | None:
         """The usable capacity, see `usable_bytes`."""
         return usable_bytes(self.runs[0], self.given)
 
@@ -169,24 +170,21 @@ def _distance(one: Ranked, goal: Goal) -> float:
 
 
 @cache
-def _capacity_of(description: str) -> float | None:
-    """Return the capacity of a drive by its description as JSON."""
+def _units_of(description: str) -> list[int] | None:
+    """Return the sizes of a drive's logical units in blocks, by its description as JSON."""
     from headstack import drives
 
     try:
-        return float(drives.described(json.loads(description), "drive")["capacity_bytes"])
+        units: list[int] = drives.described(json.loads(description), "drive")["logical_unit_blocks"]
     except ConfigError:
         return None  # a result of another version
+    return units
 
 
-#: Layers and organisations that keep data once.
-_ONCE = frozenset({"", "independent", "concatenate", "raid0", "host-queue", "link", "throttle", "fault"})
-
-
-def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float | None:
+def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> int | None:
     """Return the capacity of a system for data, without copies and parity.
 
-    None if it is not known: for volumes in volumes, and for results without descriptions of drives.
+    None if it is not known: for many unlike drives, and for results without descriptions of drives.
 
     Args:
         system: its entry in a result document.
@@ -195,31 +193,27 @@ def usable_bytes(system: Mapping[str, Any], given: Mapping[str, Any]) -> float |
     parts = system.get("drive") or []
     if not parts or len(parts) > _MOST_DRIVES:
         return None
-    each: list[float] = []
+    each: list[list[int]] = []
     for part in parts:
-        found = _capacity_of(json.dumps(part.get("description") or {}, sort_keys=True))
-        if found is None:
+        units = _units_of(json.dumps(part.get("description") or {}, sort_keys=True))
+        if units is None:
             return None
-        each += [found] * int(part.get("count", 1))
-    kept = [given.get("organisation") or "", *(given.get("layers") or ())]
-    named = [{"name": one} if isinstance(one, str) else one for one in kept]
-    volumes = [one for one in named if one.get("name") not in _ONCE]
-    if not volumes:
-        return len(each) * min(each) if named[0].get("name") == "raid0" else sum(each)
-    if len(volumes) > 1:
+        each += [units] * int(part.get("count", 1))
+    return capacity(given, each)
+
+
+def capacity(given: Mapping[str, Any], drives: list[list[int]]) -> int | None:
+    """Return the bytes for data of drives in the system of a table; None if its layers do not fit them.
+
+    Args:
+        given: its table in an experiment.
+        drives: the sizes of each drive's logical units in blocks.
+    """
+    layers = [given.get("organisation") or "independent", *(given.get("layers") or ())]
+    try:
+        return _core.usable_bytes(json.dumps(layers), drives)
+    except ConfigError:
         return None
-    size = int(volumes[0].get("of") or len(each))
-    groups = [each[i : i + size] for i in range(0, len(each), size)]
-    usable = [(data_drives(volumes[0], len(group)), min(group)) for group in groups]
-    known = [number * least for number, least in usable if number is not None]
-    return sum(known) if len(known) == len(usable) else None
-
-
-def data_drives(volume: Mapping[str, Any], count: int) -> float | None:
-    """Return how many of the drives of a volume would hold its data; None if it is not known."""
-    copies = int(volume.get("near", 2)) * int(volume.get("far", 1))
-    known = {"raid0": count, "raid1": 1, "raid5": count - 1, "raid10": count / copies}
-    return known.get(str(volume.get("name")))
 
 
 def _usd(one: Ranked) -> tuple[float, float] | None:

@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from headstack import _bridge, _core
 from headstack.errors import ConfigError
 from headstack.results.paired import interval
 from headstack.suggest import need_one_of
@@ -35,18 +36,10 @@ _ALSO = {"p99.9": "p999", "p99.99": "p9999", "avg": "mean", "median": "p50", "wa
 #: Operations of which a response time can be bounded apart.
 OPERATIONS = ("read", "write", "flush")
 
-#: Every measure, with the units of its bound and the factor of each to that of results.
-_UNITS: dict[str, dict[str, float]] = {
-    **{key: {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0} for key in TIMES},
-    "power": {"W": 1.0, "kW": 1e3, "mW": 1e-3},
-    "iops": {"": 1.0, "iops": 1.0, "IOPS": 1.0, "/s": 1.0},
-}
+#: Every measure, with the kind of quantity that bounds it.
+_KINDS = {**dict.fromkeys(TIMES, "time"), "power": "power", "iops": "frequency"}
 
 _BOUND = re.compile(r"\s*(?:(\w+)\.)?([A-Za-z]\w*(?:\.\d+)?)\s*(<=|>=|[=<>])\s*([^=<>]*?)\s*")
-_NUMBER = re.compile(r"([+-]?\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([A-Za-z/]*)")
-
-#: The longest time that a run may reach, in seconds: 2^62 ns.
-_LATEST_S = 2**62 / 1e9
 
 #: The form of a goal, for messages.
 FORM = 'a goal such as "p99=20ms", "mean<8ms, power<12W" or "read.p99<15ms"'
@@ -149,23 +142,17 @@ def _bound(text: str, where: str) -> Bound:
     operation, measure, mark, limit = found.groups()
     # `p99.9` without an operation, and `read.p99.9` with one.
     measure = _ALSO.get(measure.lower(), measure.lower())
-    if measure not in _UNITS:
-        raise ConfigError(need_one_of(f"{where}: measure", measure, _UNITS))
+    if measure not in _KINDS:
+        raise ConfigError(need_one_of(f"{where}: measure", measure, _KINDS))
     if operation is not None and operation not in OPERATIONS:
         raise ConfigError(need_one_of(f"{where}: operation", operation, OPERATIONS))
     if operation is not None and measure == "power":
         raise ConfigError(f'{where}: got "{operation}.power", need power: it is of all requests')
-    units = _UNITS[measure]
-    number = _NUMBER.fullmatch(limit)
-    if number is None or number[2] not in units:
-        known = ", ".join(u for u in units if u)
-        raise ConfigError(f'{where}: {measure}: got "{limit}", need a number and a unit: {known}')
-    value = float(number[1]) * units[number[2]]
-    most = _LATEST_S if measure in TIMES else math.inf
-    if not 0 < value < math.inf or value > most:
-        need = "a number above 0" if value <= 0 else "a smaller number"
-        need = f"at most {most:.0f} s (146 years)" if value > most else need
-        raise ConfigError(f'{where}: {measure}: got "{limit}", need {need}')
+    # A rate may be a plain number.
+    plain = measure == "iops" and (split := _core.split_quantity(limit)) is not None and not split[1]
+    value = _bridge.quantity(_KINDS[measure], f"{limit}/s" if plain else limit, f"{where}: {measure}")
+    if value <= 0:
+        raise ConfigError(f'{where}: {measure}: got "{limit}", need a number above 0')
     bound = Bound(operation, measure, value)
     if mark != "=" and mark.startswith(">") != bound.at_least:
         need = ">" if bound.at_least else "<"

@@ -282,3 +282,23 @@ def test_an_interrupt_keeps_the_seeds_that_are_complete(monkeypatch):
     assert ran.document["seeds"] == [0, 1]
     assert len(ran[0].over_seeds) == 2
     assert ran.answer.startswith("partial results: ")
+
+
+@pytest.mark.parametrize(
+    ("system", "drives", "want"),
+    [
+        ({}, [[10240], [20480]], 30720),
+        ({"organisation": "raid0"}, [[10240], [20480]], 20480),
+        ({"organisation": "raid1"}, [[10240]] * 3, 10240),
+        # Blocks beyond the last whole chunk of 512 KiB hold nothing.
+        ({"organisation": "raid5"}, [[10241]] * 4, 30720),
+        ({"organisation": {"name": "raid10", "near": 3}}, [[10240]] * 6, 20480),
+        # Volumes in volumes: two RAID-5 of three drives, striped.
+        ({"organisation": "raid0", "layers": [{"name": "raid5", "of": 3}, "host-queue"]}, [[10240]] * 6, 40960),
+        # Two actuators that are units of their own are two members.
+        ({"organisation": "raid5"}, [[10240, 10240]] * 2, 30720),
+        ({"layers": [{"name": "raid5", "of": 4}]}, [[10240]] * 6, None),
+    ],
+)
+def test_capacity_is_that_of_the_layers(system, drives, want):
+    assert answer.capacity(system, drives) == (None if want is None else 512 * want)

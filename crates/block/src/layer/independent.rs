@@ -22,7 +22,7 @@ pub fn plugin() -> Plugin<dyn Layer> {
 }
 
 /// Layers side by side, with units of these sizes.
-struct Independent(Vec<u64>);
+pub(super) struct Independent(pub Vec<u64>);
 
 impl Layer for Independent {
     fn name(&self) -> &str {

@@ -1,6 +1,7 @@
 //! Trees of layers: built from their description, and used by the simulation as one member.
 
 use super::flow::{self, Flow, Message, Place, HOST};
+use super::independent::Independent;
 use super::{
     independent, throttle, Context, DriveLayer, Elevators, ErrorKind, HostQueue, Layer, LayerCompletion, LayerResult,
     LowerCount, Request, Setting, Statistics,
@@ -182,6 +183,22 @@ pub fn compose(
         true => Err(SpecError::new("layers", "no drives", "at least one")),
         false => Ok(below),
     }
+}
+
+/// How many 512-byte blocks a host can use of drives under these layers, without copies and parity. `drives` has the sizes
+/// of each drive's logical units, in blocks.
+///
+/// # Errors
+/// As [`compose`].
+pub fn usable_blocks(
+    drives: Vec<Vec<u64>>,
+    specs: &[LayerSpec],
+    entries: &Plugins<dyn Layer>,
+    elevators: &Elevators,
+) -> Result<u64, SpecError> {
+    let drives = drives.into_iter().map(|units| Branch::new(Box::new(Independent(units)), Vec::new()));
+    let roots = compose(drives.collect(), specs, entries, elevators)?;
+    Ok(roots.iter().flat_map(Branch::units).sum())
 }
 
 /// Builds all layers of one entry.

@@ -18,11 +18,11 @@ The numbers of samples come from `random.Random(seed).random()`, whose sequence 
 import itertools
 import math
 import random
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headstack import _core
 from headstack.errors import ConfigError
 from headstack.plain import plain, shown, whole
 from headstack.suggest import need_one_of
@@ -38,9 +38,6 @@ METHODS = "grid", "random", "latin-hypercube"
 
 #: Scales of a range.
 SCALES = "linear", "log"
-
-#: A number and its unit.
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
 @dataclass(frozen=True)
@@ -152,10 +149,10 @@ def quantity(given: object, where: str) -> tuple[float, str]:
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given), ""
-    found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
+    found = _core.split_quantity(given) if isinstance(given, str) else None
     if found is None:
         raise ConfigError(f"{where}: got {shown(given)}, need a number, with its unit if it has one")
-    return float(found[1].replace("_", "")), found[2]
+    return found
 
 
 def read_range(given: Mapping[str, Any], where: str) -> Range:
