@@ -12,4 +12,4 @@ pub mod target;
 #[doc(hidden)]
 pub mod timetable;
 
-pub use member::Member;
+pub use member::{Adjust, Clock, Member, Meter};

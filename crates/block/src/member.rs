@@ -57,23 +57,75 @@ impl CompletionReport for Completion {
     }
 }
 
-/// A member of a simulated system. What has a default here is that of a member without limits, conditions and settings.
+/// When a member acts.
 ///
 /// # Contract
-/// - Time never decreases from call to call; only [`Member::next_event`] may be called at any time.
-/// - [`Member::advance`] starts every service that starts before `until` (strictly: what arrives at `until` is
-///   submitted first) and reports its completion, which may be after `until`.
+/// - Time never decreases from call to call; only [`Clock::next_event`] may be called at any time.
+/// - [`Clock::advance`] starts every service that starts before `until` (strictly: what arrives at `until` is submitted
+///   first) and reports its completion, which may be after `until`.
 /// - The number of steps in which a member is advanced has no effect.
-/// - Each request submitted is reported exactly once; its components add up to its response time.
-pub trait Member: Send {
+pub trait Clock {
     /// The type of its reports.
     type Report: CompletionReport;
+    /// Earliest time at which [`Clock::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
+    fn next_event(&self) -> Time;
+    /// Starts every service that starts before `until` and reports the completions.
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Report));
+    /// Starts the services of its next event, which is at `now`, or of all events from then on and before `until` as long
+    /// as requests are under way. Only members whose reports say when they were [made](CompletionReport::made) go beyond
+    /// `now`.
+    fn advance_busy(&mut self, now: Time, _until: Time, sink: &mut impl FnMut(&Self::Report)) {
+        self.advance(Time(now.0 + 1), sink);
+    }
+}
+
+/// What a member has used and counted since the last reset.
+pub trait Meter {
+    /// Energy up to `until`.
+    fn energy(&mut self, until: Time) -> DriveEnergy;
+    /// The joules of [`Meter::energy`] by state.
+    fn joules(&mut self, until: Time) -> ByMode {
+        self.energy(until).joules()
+    }
+    /// Appends the joules of each drive in it up to `until`.
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>);
+    /// Writes what a drive has counted itself up to `until`, except its energy. Of the drives of a tree this is in the
+    /// statistics of its layers.
+    fn observe(&self, until: Time, outcome: &mut MemberOutcome);
+    /// Restarts the counts at `now`.
+    fn reset_statistics(&mut self, now: Time);
+}
+
+/// The settings of a member, and how they change.
+pub trait Adjust {
+    /// The settings of each drive in it.
+    fn controlled_drives(&self) -> Vec<ControlledDrive>;
+    /// Whether a change of this target applies to this member, number `index` of the system.
+    fn is_meant(&self, target: &Target, index: u32) -> bool;
+    /// Applies a change at `now`, up to which the member was advanced, to those of its parts that the target includes.
+    ///
+    /// # Errors
+    /// A setting that it refuses.
+    fn change(&mut self, now: Time, target: &Target, setting: &layer::Setting) -> Result<(), SpecError>;
+    /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
+    ///
+    /// # Errors
+    /// A value that the layer refuses.
+    fn apply(&mut self, now: Time, way: &[u32], setting: &layer::Setting) -> Result<(), SpecError>;
+    /// Whether the host queue at the path `way` admits nothing until its requests have ended, because a change of its
+    /// places or of its elevator waits for that. In Linux the write that makes such a change returns after it.
+    fn is_draining(&self, way: &[u32]) -> bool;
+}
+
+/// A member of a simulated system: what takes requests and reports each of them once. The components of a report add up
+/// to its response time.
+pub trait Member: Clock + Meter + Adjust + Send {
+    /// Whether it treats requests of different submitters differently.
+    const TELLS_SUBMITTERS_APART: bool;
     /// Sizes of its logical units in 512-byte blocks; they follow one another in its blocks.
     fn logical_units(&self) -> Vec<u64>;
     /// What it is asked for the turn of a request with this priority: nothing, unless it has enabled limits or priorities.
-    fn hint(&self, _priority: Ioprio) -> Hint {
-        Hint::None
-    }
+    fn hint(&self, priority: Ioprio) -> Hint;
     /// The same, fast for requests without a priority.
     #[inline(always)]
     fn hint_of(&self, priority: Ioprio) -> Hint {
@@ -82,8 +134,6 @@ pub trait Member: Send {
             priority => self.hint(priority),
         }
     }
-    /// Whether it treats requests of different submitters differently.
-    const TELLS_SUBMITTERS_APART: bool = false;
     /// A request reaches the drive at `now`. `submitter` is the number of the thread, client or process that submits it, or
     /// [`ANYONE`](layer::ANYONE).
     fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32);
@@ -97,64 +147,60 @@ pub trait Member: Send {
     fn serve_at_once(&mut self, _now: Time, _request: &DriveRequest, _before: Time) -> Option<&Completion> {
         None
     }
-    /// Earliest time at which [`Member::advance`] would have an effect; [`Time::NEVER`] if nothing is queued.
-    fn next_event(&self) -> Time;
-    /// Starts every service that starts before `until` and reports the completions.
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Self::Report));
-    /// Starts the services of its next event, which is at `now`, or of all events from then on and before `until` as long
-    /// as requests are under way. Only members whose reports say when they were [made](CompletionReport::made) go beyond
-    /// `now`.
-    fn advance_busy(&mut self, now: Time, _until: Time, sink: &mut impl FnMut(&Self::Report)) {
-        self.advance(Time(now.0 + 1), sink);
-    }
     /// Number of waiting commands.
     fn queue_len(&self) -> usize;
-    /// Energy from the last reset to `until`.
-    fn energy(&mut self, until: Time) -> DriveEnergy;
-    /// The joules of [`Member::energy`] by state.
+}
+
+impl Clock for Drive {
+    type Report = Completion;
+    #[inline]
+    fn next_event(&self) -> Time {
+        Drive::next_event(self)
+    }
+    #[inline(always)]
+    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
+        Drive::advance(self, until, sink);
+    }
+}
+
+impl Meter for Drive {
+    fn energy(&mut self, until: Time) -> DriveEnergy {
+        Drive::energy(self, until)
+    }
     fn joules(&mut self, until: Time) -> ByMode {
-        self.energy(until).joules()
+        Drive::joules(self, until)
     }
-    /// Appends the joules of each drive in it, from the last reset to `until`.
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
-        sums.push(self.joules(until).total());
+        sums.push(Drive::joules(self, until).total());
     }
-    /// Writes what a drive has counted itself up to `until`, except its energy.
-    fn observe(&self, _until: Time, _outcome: &mut MemberOutcome) {}
-    /// The settings of each drive in it.
+    fn observe(&self, until: Time, outcome: &mut MemberOutcome) {
+        outcome.observe(self, until);
+    }
+    fn reset_statistics(&mut self, now: Time) {
+        Drive::reset_statistics(self, now);
+    }
+}
+
+impl Adjust for Drive {
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
-        vec![ControlledDrive { arms: 1, ..ControlledDrive::default() }]
+        vec![ControlledDrive::default().with(self)]
     }
-    /// Changes a setting of the layer at the path `way`, at `now`, up to which the member was advanced.
-    ///
-    /// # Errors
-    /// A value that the layer refuses.
-    fn apply(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
-        self.change(now, &Target::Drives(Vec::new()), setting)
-    }
-    /// Whether the host queue at the path `way` admits nothing until its requests have ended, because a change of its
-    /// places or of its elevator waits for that. In Linux the write that makes such a change returns after it.
-    fn is_draining(&self, _way: &[u32]) -> bool {
-        false
-    }
-    /// Restarts the count of energy at `now`.
-    fn reset_statistics(&mut self, now: Time);
-    /// Whether a change of this target applies to this member, number `index` of the system.
     fn is_meant(&self, target: &Target, index: u32) -> bool {
         target.has_drive(index)
     }
-    /// Applies a change at `now`, if the target includes this member. The member must have been advanced to
-    /// `now`.
-    ///
-    /// # Errors
-    /// A setting that it refuses.
-    fn change(&mut self, _now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
-        Err(layer::not_supported("this member", setting, &[]))
+    fn change(&mut self, now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
+        change_drive(self, now, setting)
+    }
+    fn apply(&mut self, now: Time, _way: &[u32], setting: &layer::Setting) -> Result<(), SpecError> {
+        change_drive(self, now, setting)
+    }
+    fn is_draining(&self, _way: &[u32]) -> bool {
+        false
     }
 }
 
 impl Member for Drive {
-    type Report = Completion;
+    const TELLS_SUBMITTERS_APART: bool = false;
     fn logical_units(&self) -> Vec<u64> {
         Drive::logical_units(self)
     }
@@ -172,33 +218,7 @@ impl Member for Drive {
     fn serve_at_once(&mut self, now: Time, request: &DriveRequest, before: Time) -> Option<&Completion> {
         Drive::serve_at_once(self, now, request, before)
     }
-    #[inline]
-    fn next_event(&self) -> Time {
-        Drive::next_event(self)
-    }
-    #[inline(always)]
-    fn advance(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) {
-        Drive::advance(self, until, sink);
-    }
     fn queue_len(&self) -> usize {
         Drive::queue_len(self)
-    }
-    fn energy(&mut self, until: Time) -> DriveEnergy {
-        Drive::energy(self, until)
-    }
-    fn joules(&mut self, until: Time) -> ByMode {
-        Drive::joules(self, until)
-    }
-    fn observe(&self, until: Time, outcome: &mut MemberOutcome) {
-        outcome.observe(self, until);
-    }
-    fn controlled_drives(&self) -> Vec<ControlledDrive> {
-        vec![ControlledDrive::default().with(self)]
-    }
-    fn reset_statistics(&mut self, now: Time) {
-        Drive::reset_statistics(self, now);
-    }
-    fn change(&mut self, now: Time, _target: &Target, setting: &layer::Setting) -> Result<(), SpecError> {
-        change_drive(self, now, setting)
     }
 }

@@ -574,7 +574,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
     }
 
     /// Advances one drive, whose next event is at `time`, through its events before `until`; `WHILE_BUSY`: as
-    /// [`Member::advance_busy`].
+    /// [`Clock::advance_busy`].
     #[inline(never)]
     fn step<const WHILE_BUSY: bool>(&mut self, member: usize, time: Time, until: Time) -> Result<(), SimulateError> {
         let host = &mut self.tracker;

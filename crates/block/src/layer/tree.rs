@@ -8,7 +8,7 @@ use super::{
 };
 use crate::controlled::ControlledDrive;
 use crate::measured::MemberOutcome;
-use crate::member::{CompletionReport, Member};
+use crate::member::{Adjust, Clock, CompletionReport, Member, Meter};
 use crate::target::Target;
 use crate::timetable::Order;
 use headstack_drive::spec::Params;
@@ -715,25 +715,8 @@ fn take_branch(nodes: &mut impl Iterator<Item = Box<dyn Layer>>, places: &[Place
     Some(Branch { layer, below })
 }
 
-impl Member for Tree {
+impl Clock for Tree {
     type Report = LayerCompletion;
-
-    fn logical_units(&self) -> Vec<u64> {
-        self.units.iter().map(|u| u.blocks).collect()
-    }
-
-    const TELLS_SUBMITTERS_APART: bool = true;
-
-    /// The first drive that heeds one decides.
-    fn hint(&self, priority: Ioprio) -> Hint {
-        let drives = self.nodes.iter().filter_map(|n| n.drive());
-        let mut hints = drives.map(|layer| Member::hint(&layer.drive, priority));
-        hints.find(|h| *h != Hint::None).unwrap_or(Hint::None)
-    }
-
-    fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
-        self.submit_to(now, self.to_unit(request, submitter));
-    }
 
     #[inline]
     fn next_event(&self) -> Time {
@@ -750,11 +733,9 @@ impl Member for Tree {
     fn advance_busy(&mut self, now: Time, until: Time, sink: &mut impl FnMut(&LayerCompletion)) {
         self.go_on(now, until, sink);
     }
+}
 
-    fn queue_len(&self) -> usize {
-        self.under_way
-    }
-
+impl Meter for Tree {
     fn energy(&mut self, until: Time) -> DriveEnergy {
         self.sum_of(HOST, &|drive| drive.energy(until), &DriveEnergy::add)
     }
@@ -763,17 +744,21 @@ impl Member for Tree {
         self.sum_of(HOST, &|drive| drive.joules(until), &ByMode::add)
     }
 
-    fn reset_statistics(&mut self, now: Time) {
-        self.nodes.iter_mut().for_each(|n| n.reset_statistics(now));
-        self.flow.statistics.iter_mut().for_each(|s| s.reset(now));
-    }
-
     fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
         for drive in self.nodes.iter_mut().filter_map(|n| n.drive_mut()) {
             sums.push(drive.joules(until).total());
         }
     }
 
+    fn observe(&self, _until: Time, _outcome: &mut MemberOutcome) {}
+
+    fn reset_statistics(&mut self, now: Time) {
+        self.nodes.iter_mut().for_each(|n| n.reset_statistics(now));
+        self.flow.statistics.iter_mut().for_each(|s| s.reset(now));
+    }
+}
+
+impl Adjust for Tree {
     fn controlled_drives(&self) -> Vec<ControlledDrive> {
         let mut found = Vec::new();
         for (i, root) in self.below(HOST).enumerate() {
@@ -781,6 +766,15 @@ impl Member for Tree {
             self.find_knobs(root, &above, &mut found);
         }
         found
+    }
+
+    fn is_meant(&self, _target: &Target, _index: u32) -> bool {
+        true
+    }
+
+    fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
+        let mut nodes = self.targets(target)?.into_iter();
+        nodes.try_for_each(|node| self.set_node(now, node, setting))
     }
 
     fn apply(&mut self, now: Time, way: &[u32], setting: &Setting) -> Result<(), SpecError> {
@@ -791,13 +785,27 @@ impl Member for Tree {
         let layer = self.node_at(way).ok().and_then(|n| self.nodes.get(n as usize));
         layer.and_then(|layer| layer.host_queue()).is_some_and(HostQueue::is_draining)
     }
+}
 
-    fn is_meant(&self, _target: &Target, _index: u32) -> bool {
-        true
+impl Member for Tree {
+    const TELLS_SUBMITTERS_APART: bool = true;
+
+    fn logical_units(&self) -> Vec<u64> {
+        self.units.iter().map(|u| u.blocks).collect()
     }
 
-    fn change(&mut self, now: Time, target: &Target, setting: &Setting) -> Result<(), SpecError> {
-        let mut nodes = self.targets(target)?.into_iter();
-        nodes.try_for_each(|node| self.set_node(now, node, setting))
+    /// The first drive that heeds one decides.
+    fn hint(&self, priority: Ioprio) -> Hint {
+        let drives = self.nodes.iter().filter_map(|n| n.drive());
+        let mut hints = drives.map(|layer| Member::hint(&layer.drive, priority));
+        hints.find(|h| *h != Hint::None).unwrap_or(Hint::None)
+    }
+
+    fn submit(&mut self, now: Time, request: DriveRequest, submitter: u32) {
+        self.submit_to(now, self.to_unit(request, submitter));
+    }
+
+    fn queue_len(&self) -> usize {
+        self.under_way
     }
 }

@@ -1,16 +1,20 @@
 //! The simulation loop against closed forms, with a drive of constant service time.
 
+use headstack_block::controlled::ControlledDrive;
+use headstack_block::layer::Setting;
+use headstack_block::measured::MemberOutcome;
 use headstack_block::organisation::{Context, Organisation, PLUGINS};
-use headstack_block::Member;
-use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest};
-use headstack_schema::Params;
+use headstack_block::target::Target;
+use headstack_block::{Adjust, Clock, Member, Meter};
+use headstack_drive::{Command, Completion, Components, DriveEnergy, DriveRequest, Hint};
+use headstack_schema::{Params, SpecError};
 use headstack_sim::crew::Crew;
 use headstack_sim::simulate::{Log, OutOfRangePolicy, Record, SimulateError, WarmUp};
 use headstack_sim::{simulate, Options, Outcome};
 use headstack_testkit::commands::sum;
 use headstack_testkit::memory::peak_bytes;
 use headstack_testkit::SplitMix;
-use headstack_trace::{Arrivals, ClosedLoop, Each, Request, TraceError};
+use headstack_trace::{Arrivals, ClosedLoop, Each, Ioprio, Request, TraceError};
 use headstack_units::{Lba, Span, Time};
 use std::collections::VecDeque;
 
@@ -44,15 +48,8 @@ impl Constant {
     }
 }
 
-impl Member for Constant {
+impl Clock for Constant {
     type Report = Completion;
-    fn logical_units(&self) -> Vec<u64> {
-        vec![self.blocks]
-    }
-    fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
-        self.waiting.push_back((now, request));
-        self.seen.push(request.command);
-    }
     fn next_event(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |w| w.0.max(self.free_at))
     }
@@ -76,18 +73,57 @@ impl Member for Constant {
             });
         }
     }
-    fn queue_len(&self) -> usize {
-        self.waiting.len()
-    }
+}
+
+impl Meter for Constant {
     fn energy(&mut self, until: Time) -> DriveEnergy {
         let busy: u64 = self.busy.iter().map(|b| b.1.min(until.0).saturating_sub(b.0.max(self.reset.0))).sum();
         let busy_s = busy as f64 * 1e-9;
         let idle_s = until.since(self.reset).as_secs_f64() - busy_s;
         DriveEnergy { idle_s, transfer_s: busy_s, idle_j: idle_s, transfer_j: 3.0 * busy_s, ..DriveEnergy::default() }
     }
+    fn drive_joules(&mut self, until: Time, sums: &mut Vec<f64>) {
+        sums.push(self.joules(until).total());
+    }
+    fn observe(&self, _until: Time, _outcome: &mut MemberOutcome) {}
     fn reset_statistics(&mut self, now: Time) {
         self.reset = now;
         self.busy.retain(|b| b.1 > now.0);
+    }
+}
+
+impl Adjust for Constant {
+    fn controlled_drives(&self) -> Vec<ControlledDrive> {
+        vec![ControlledDrive { arms: 1, ..ControlledDrive::default() }]
+    }
+    fn is_meant(&self, target: &Target, index: u32) -> bool {
+        target.has_drive(index)
+    }
+    fn change(&mut self, _now: Time, _target: &Target, _setting: &Setting) -> Result<(), SpecError> {
+        unimplemented!("a constant drive has no settings")
+    }
+    fn apply(&mut self, _now: Time, _way: &[u32], _setting: &Setting) -> Result<(), SpecError> {
+        unimplemented!("a constant drive has no settings")
+    }
+    fn is_draining(&self, _way: &[u32]) -> bool {
+        false
+    }
+}
+
+impl Member for Constant {
+    const TELLS_SUBMITTERS_APART: bool = false;
+    fn logical_units(&self) -> Vec<u64> {
+        vec![self.blocks]
+    }
+    fn hint(&self, _priority: Ioprio) -> Hint {
+        Hint::None
+    }
+    fn submit(&mut self, now: Time, request: DriveRequest, _submitter: u32) {
+        self.waiting.push_back((now, request));
+        self.seen.push(request.command);
+    }
+    fn queue_len(&self) -> usize {
+        self.waiting.len()
     }
 }
 

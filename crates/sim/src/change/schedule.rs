@@ -3,7 +3,7 @@
 use super::{ChangeCounts, Planned, Setting};
 use crate::request_tracker::RequestTracker;
 use headstack_block::layer::Tree;
-use headstack_block::member::Member;
+use headstack_block::member::{Adjust, Member};
 use headstack_engine::SpecError;
 use headstack_units::Time;
 use std::borrow::Cow;

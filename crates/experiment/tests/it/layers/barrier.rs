@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree, Log};
 use headstack_block::layer::{Setting, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
 

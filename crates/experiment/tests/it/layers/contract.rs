@@ -2,7 +2,7 @@
 
 use super::mock::{constants, request, tree, Behaviour, Mock};
 use headstack_block::layer::{elevator, ErrorKind, Layer, LayerCompletion, Request, Setting, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::{Clock, Member};
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_schema::Plugin;
 use headstack_testkit::commands::sum;

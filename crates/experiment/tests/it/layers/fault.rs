@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree};
 use headstack_block::layer::{Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak, PLUGINS};
-use headstack_block::Member;
+use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_testkit::commands::sum;
 use headstack_units::{Span, Time};

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree, Behaviour, Log, Mock};
 use headstack_block::layer::{Branch, ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::commands::sum;
 use headstack_testkit::SplitMix;

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree};
 use headstack_block::layer::{LayerCompletion, Request, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::{Clock, Member};
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::Time;
 use std::collections::BTreeSet;

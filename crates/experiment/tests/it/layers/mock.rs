@@ -3,7 +3,7 @@
 use headstack_block::layer::{
     elevator, Branch, Context, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Tree, ANYONE,
 };
-use headstack_block::Member;
+use headstack_block::Clock;
 use headstack_drive::{Components, Hint};
 use headstack_engine::SpecError;
 use headstack_schema::Plugin;

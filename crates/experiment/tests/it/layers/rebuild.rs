@@ -4,7 +4,7 @@
 
 use super::mock::{finish, request, tree, Behaviour, Log, Mock};
 use headstack_block::layer::{ErrorKind, Request, Setting, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
 

@@ -10,7 +10,7 @@ use super::mock::{request, Mock};
 use super::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_block::layer::volume::plan::Step;
 use headstack_block::layer::{raid1, raid10, raid5, Branch, Setting, Tree};
-use headstack_block::Member;
+use headstack_block::{Clock, Member};
 use headstack_drive::Command;
 use headstack_schema::read_table;
 use headstack_testkit::commands::sum;

@@ -2,7 +2,7 @@
 
 use super::mock::{constants, finish, request, tree, Behaviour, Constant, Log, Mock};
 use headstack_block::layer::{ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
-use headstack_block::Member;
+use headstack_block::{Clock, Member};
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
 use headstack_drive::Command::{self, Flush, Read, Write};
