@@ -15,7 +15,7 @@ from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
 from headstack.results import answer as headstack_answer
 from headstack.results import prices
-from headstack.runs.sweeps import processes, store, worker
+from headstack.runs import processes, store, worker
 
 TRACE = ROOT / "examples" / "traces" / "pgbench.csv.zst"
 TRACES = SHARED / "data" / "traces"

@@ -16,10 +16,10 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from headstack.errors import HeadstackError
-from headstack.runs.sweeps import worker
+from headstack.runs import worker
 
 #: The program of a process.
-_START = "from headstack.runs.sweeps.worker import main; main()"
+_START = "from headstack.runs.worker import main; main()"
 
 #: How often a call is tried if the process dies.
 MOST_TRIES = 3

@@ -75,7 +75,7 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
     # What a list in a system has is in no row: the drives, the curves, the description.
     rows = [{k: v for k, v in flat(s).items() if k != "partial"} for s in found["systems"]]
     warnings = list(dict.fromkeys(w["name"] for w in found.get("warnings") or ()))
-    return {"rows": rows, "inputs": [_input(i) for i in found.get("inputs") or ()], "warnings": warnings, "error": None}
+    return {"rows": rows, "inputs": inputs_of(found), "warnings": warnings, "error": None}
 
 
 def document(base: str | Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def document(base: str | Mapping[str, Any], overrides: Mapping[str, Any], log: P
     return found
 
 
-def _input(given: Mapping[str, Any]) -> list[Any]:
-    """Return kind, name or path, and hash of an input file."""
-    return [given.get("kind"), given.get("path") or given.get("name"), given.get("sha256")]
+def inputs_of(document: Mapping[str, Any]) -> list[list[Any]]:
+    """Return kind, name or path, and hash of each input file of a result."""
+    return [[i.get("kind"), i.get("path") or i.get("name"), i.get("sha256")] for i in document.get("inputs") or ()]
 
 
 def _answer(line: str) -> dict[str, Any]:
