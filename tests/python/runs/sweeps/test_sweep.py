@@ -11,6 +11,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 from itertools import pairwise
@@ -313,6 +314,26 @@ def test_a_process_that_dies_is_replaced(tmp_path, monkeypatch):
         assert pool.submit(deaths.die_once, str(tmp_path / "mark")).result(240) == "answered"
         with pytest.raises(HeadstackError, match=r"ended 3 times.*9, -?9, -?9"):
             pool.submit(deaths.always_die).result(240)
+
+
+PARENT = """
+import os, sys
+from headstack.runs.processes import Processes
+pool = Processes(2)
+print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_end_with_a_parent_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    until = time.monotonic() + 240
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert pids
+    assert time.monotonic() < until
 
 
 def test_a_point_that_cannot_be_run_is_named(experiment):
