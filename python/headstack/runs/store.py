@@ -190,6 +190,8 @@ def _told(path: Path | None) -> Iterator[None]:
             ) from None
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             raise ConfigError(f"{path}: got {e}, need records of runs; hint: remove it to compute them again") from None
+        if name.endswith("LOCK"):
+            raise ConfigError(f"{path}: got a file system without locks, need one that has them") from None
         # SQLite does not tell more of a write that failed; a disk that is full is the usual reason.
         full = name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
         number = errno.ENOSPC if full else errno.EIO if name.startswith("SQLITE_IOERR") else errno.EACCES

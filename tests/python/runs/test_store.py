@@ -1,9 +1,11 @@
 """Records of runs: whole or not there, whatever happens to the files; several writers; inputs."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -42,11 +44,11 @@ def test_files_cut_or_damaged_anywhere_give_only_whole_records(tmp_path):
     assert len(closed[store.DATABASE]) > len(killed[store.DATABASE])
     for files in (killed, closed):
         assert found_in(copied(files, tmp_path / "copy")) == RECORDS
-    for cut in range(0, len(killed[log]) + 1, 307):
+    for cut in range(0, len(killed[log]) + 1, 509):
         found = found_in(copied({**killed, log: killed[log][:cut]}, tmp_path / "copy"))
         assert list(found.values()) == [r if e <= cut else None for r, e in zip(RECORDS.values(), ends, strict=True)]
     for files, name in ((killed, log), (closed, store.DATABASE)):
-        for place in range(0, len(files[name]), 211):
+        for place in range(0, len(files[name]), 997):
             changed = bytearray(files[name])
             changed[place] ^= 0x40
             found = found_in(copied({**files, name: changed}, tmp_path / "copy"))
@@ -94,3 +96,22 @@ def test_what_is_no_database_is_refused_and_stays(tmp_path):
     with pytest.raises(ConfigError, match=r"runs.sqlite: got file is not a database, need records of runs; hint"):
         store.opened(tmp_path).__enter__()
     assert (tmp_path / store.DATABASE).read_text() == "notes of mine, " * 100
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("SQLITE_IOERR_LOCK", ConfigError, "runs.sqlite: got a file system without locks, need one that has them"),
+        ("SQLITE_BUSY", ConfigError, "got a folder that another sweep is writing to, need another folder, or the end"),
+        ("SQLITE_FULL", OSError, "No"),
+        ("SQLITE_IOERR_READ", OSError, "No"),
+    ],
+)
+def test_what_the_database_refuses_is_told(tmp_path, name, kind, said):
+    error = sqlite3.OperationalError("No")
+    error.sqlite_errorname = name
+    with pytest.raises(kind, match=said) as told, store.opened(tmp_path):
+        raise error
+    if kind is OSError:
+        assert told.value.filename == str(tmp_path / store.DATABASE)
+        assert told.value.errno == (errno.ENOSPC if name == "SQLITE_FULL" else errno.EIO)
