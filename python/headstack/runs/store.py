@@ -78,6 +78,8 @@ class Store:
         file = base.get("file")
         self._inputs = Path(file).parent if file is not None else Path()
         self._places = {n: Path(p) for n, p in (base.get("places") or {}).items()}
+        # Many runs read the same files.
+        self._unchanged = cache(self._same)
         self._database = sqlite3.connect(self._path or ":memory:", 0 if alone else WAIT_S, isolation_level=None)
 
     def _open(self) -> None:
@@ -105,7 +107,7 @@ class Store:
         if text is None:
             return None
         record: dict[str, Any] = json.loads(text)
-        return record if all(self._same(*given) for given in record["inputs"]) else None
+        return record if all(self._unchanged(*given) for given in record["inputs"]) else None
 
     def _rows(self, where: str = "", *values: str) -> Iterator[tuple[str, bytes]]:
         """Yield the rows that are not damaged."""

@@ -78,17 +78,19 @@ def test_a_record_is_known_by_the_contents_of_its_inputs(tmp_path):
     trace = tmp_path / "a.csv"
     given = [["trace", str(trace), hashlib.sha256(b"time_s").hexdigest()]]
     found = []
-    with store.opened(None) as records:
+    with store.opened(tmp_path) as records:
         records.put("run", {"inputs": given})
-        for seconds, text in ((1, "time_s"), (2, "time_s"), (3, "time_x"), (4, "time_s")):
-            trace.write_text(text)
+        records.put("no hash", {"inputs": [["trace", str(trace), None]]})
+    for seconds, text in ((1, "time_s"), (2, "time_s"), (3, "time_x"), (4, "time_s"), (None, "")):
+        trace.write_text(text)
+        if seconds is None:
+            trace.unlink()
+        else:
             os.utime(trace, (seconds, seconds))
+        with store.opened(tmp_path) as records:
             found.append(records.get("run") is not None)
-        trace.unlink()
-        assert records.get("run") is None
-        records.put("run", {"inputs": [["trace", str(trace), None]]})
-        assert records.get("run") is None
-    assert found == [True, True, False, True]
+            assert records.get("no hash") is None
+    assert found == [True, True, False, True, False]
 
 
 def test_what_is_no_database_is_refused_and_stays(tmp_path):
