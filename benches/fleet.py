@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from headstack.drives import population
-from headstack.runs.sweeps import running, store, worker
+from headstack.runs import store, worker
+from headstack.runs.processes import Processes
+from headstack.runs.sweeps import running
 from headstack.runs.sweeps.plan import Sweep
-from headstack.runs.sweeps.processes import Processes
 
 #: The population that drives are drawn from, and its seed.
 PRESET, SEED = "helium-20tb", 7
@@ -71,8 +72,8 @@ def processor_s() -> float:
     return sum(u.ru_utime + u.ru_stime for u in both)
 
 
-def run(whole: Sweep, records: Any, jobs: int, dask: str | None = None) -> tuple[float, float, list[Any]]:
-    """Return processor seconds and seconds of a fleet, and its records.
+def run(whole: Sweep, jobs: int, dask: str | None = None, out: Path | None = None) -> tuple[float, float, list[Any]]:
+    """Return processor seconds and seconds of a fleet, and its records, which a folder keeps.
 
     The processor time of workers of Dask is that of their cluster's end.
     """
@@ -86,8 +87,12 @@ def run(whole: Sweep, records: Any, jobs: int, dask: str | None = None) -> tuple
 
         return cluster.connect(dask, whole.base, [])
 
-    found, _ = running.carry_out(whole, names, records, pool, jobs)
-    return processor_s() - used, time.perf_counter() - begun, found
+    with store.opened(out, whole.base, alone=True) as records:
+        found, _ = running.carry_out(whole, names, records, pool, jobs)
+        took = processor_s() - used, time.perf_counter() - begun
+        if out is not None:
+            records.publish([], running.table([]), {})
+    return *took, found
 
 
 def clustered(whole: Sweep, workers: int) -> tuple[float, float, list[Any]]:
@@ -96,7 +101,7 @@ def clustered(whole: Sweep, workers: int) -> tuple[float, float, list[Any]]:
 
     used = processor_s()
     with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local:
-        _, seconds, found = run(whole, store.Memory(), workers, local.scheduler_address)
+        _, seconds, found = run(whole, workers, local.scheduler_address)
     return processor_s() - used, seconds, found
 
 
@@ -151,7 +156,7 @@ def grow(folder: Path, jobs: int) -> list[dict[str, Any]]:
     for what, drives, hours, workers in cases:
         whole = fleet(drives, hours)
         dask = what == "workers of Dask"
-        used, seconds, found = clustered(whole, workers) if dask else run(whole, store.Memory(), workers)
+        used, seconds, found = clustered(whole, workers) if dask else run(whole, workers)
         one = {"what": what, "drives": drives, "workers": workers, "processor_s": used}
         rows.append({**one, "seconds": seconds, "requests": requests_of(found)})
         print(json.dumps(rows[-1]), flush=True)
@@ -188,8 +193,8 @@ def main() -> None:
     if asked.grow:
         grow(asked.out or Path("out"), asked.jobs)
         return
-    small, _, few = run(fleet(20, 1.0), store.Memory(), 1)
-    large, _, long = run(fleet(20, 24.0), store.Memory(), 1)
+    small, _, few = run(fleet(20, 1.0), 1)
+    large, _, long = run(fleet(20, 24.0), 1)
     per_drive, per_request = costs((20, requests_of(few), small), (20, requests_of(long), large))
     told: dict[str, Any] = {"seconds_per_drive": per_drive, "seconds_per_request": per_request}
     sizes = (asked.drives, 10**4, 10**6)
@@ -198,12 +203,8 @@ def main() -> None:
     whole = fleet(asked.drives, asked.hours)
     if asked.workers is not None:
         used, seconds, found = clustered(whole, asked.workers)
-    elif asked.out is not None:
-        with store.opened(asked.out, whole.base) as kept:
-            used, seconds, found = run(whole, kept, asked.jobs, asked.dask)
-            kept.publish([], running.table([]), {})
     else:
-        used, seconds, found = run(whole, store.Memory(), asked.jobs, asked.dask)
+        used, seconds, found = run(whole, asked.jobs, asked.dask, asked.out)
     print(json.dumps(summary(found, used, seconds), indent=2))
 
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import headstack
-from headstack.runs.sweeps import worker
+from headstack.runs import worker
 
 EXPERIMENT = """
 [workload]
@@ -50,7 +50,7 @@ def direct(file: Path, seeds: int) -> float:
 def apart(file: Path, seeds: int, programs: int) -> float:
     """Return the seconds in which programs that share nothing do so many runs, without starting."""
     code = (
-        "import sys\nfrom headstack.sweeps import worker\n"
+        "import sys\nfrom headstack.runs import worker\n"
         f"base = {{'file': {str(file)!r}}}\nworker.document(base, {{'seed': 0}})\n"
         "print(flush=True)\nsys.stdin.readline()\n"
         f"for seed in range({seeds // programs}): worker.document(base, {{'seed': seed}})"

@@ -43,7 +43,7 @@ def run(
 ) -> dict[str, Any]:
     """Return the result document of a run; arguments as of `headstack.run`.
 
-    `base` is the experiment, as `headstack.runs.sweeps.worker.prepare` takes it.
+    `base` is the experiment, as `headstack.runs.worker.prepare` takes it.
     """
     from headstack import drives
 

@@ -7,9 +7,8 @@ what would change it. See ``docs/guide/advise.md``.
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headstack.advice import question as questions
 from headstack.advice import space
@@ -99,8 +98,9 @@ def carry_out(
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Advice:
     """Search the answer to a question; arguments as of `advise`."""
-    from headstack.runs.sweeps import running, store, worker
-    from headstack.runs.sweeps.processes import Processes
+    from headstack.runs import store, worker
+    from headstack.runs.processes import Processes
+    from headstack.runs.sweeps import running
 
     base = asked.base
     count = running.default_jobs() if jobs is None else jobs
@@ -108,10 +108,8 @@ def carry_out(
     def make() -> Executor:
         return Processes(count, worker.prepare, (base,))
 
-    with ExitStack() as stack:
-        records: Any = store.Memory()
-        if out is not None:
-            records = stack.enter_context(store.opened(Path(out) / RUNS, base))
+    folder = None if out is None else Path(out) / RUNS
+    with store.opened(folder, base, alone=True) as records:
         found = Search(asked, records, make)
         try:
             answer = conclude(found, found.run(progress))
@@ -119,7 +117,7 @@ def carry_out(
             found.close(at_once=True)
             raise
         found.close()
-        if isinstance(records, store.Store):
+        if folder is not None:
             records.publish([], running.table([]), {})
     return answer
 

@@ -13,7 +13,7 @@ from headstack.advice.question import Question
 from headstack.advice.search import Ask, Found, Search, Tried, coarse, excess
 from headstack.advice.space import Design, Kind
 from headstack.results import goal as goals
-from headstack.runs.sweeps import worker
+from headstack.runs import worker
 
 #: Factor of the load in a counterfactual.
 MORE_LOAD = 1.2

@@ -102,7 +102,7 @@ def measured(base: Mapping[str, Any], overrides: Mapping[str, Any], share: float
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from headstack.runs.sweeps import worker
+    from headstack.runs import worker
 
     with tempfile.TemporaryDirectory(prefix="headstack-") as folder:
         document = worker.document(base, overrides, Path(folder))

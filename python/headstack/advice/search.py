@@ -34,9 +34,8 @@ from headstack.advice.question import Question
 from headstack.advice.space import Design, Kind, kinds
 from headstack.results import goal as goals
 from headstack.results import paired
-from headstack.runs.sweeps import worker
-from headstack.runs.sweeps.running import Records
-from headstack.runs.sweeps.store import Keys
+from headstack.runs import worker
+from headstack.runs.store import Keys, Store
 
 #: Share of time in which arms are busy, by closed forms, at the number of drives tried first.
 TARGET = 0.5
@@ -214,7 +213,7 @@ class Search:
         n_runs: number of these runs.
     """
 
-    def __init__(self, question: Question, store: Records, executor: Callable[[], Executor]) -> None:
+    def __init__(self, question: Question, store: Store, executor: Callable[[], Executor]) -> None:
         self.question = question
         self.n_simulated = 0
         self.n_runs = 0

@@ -143,8 +143,7 @@ def carry_out(
 ) -> int | None:
     """Carry out a sweep, print its table and what was written."""
     from headstack.cli import INTERRUPTED, _terminal
-    from headstack.runs import sweeps
-    from headstack.runs.sweeps import store
+    from headstack.runs import store, sweeps
 
     if out is not None and figures:
         from headstack.show import drawing

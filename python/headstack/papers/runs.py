@@ -1,29 +1,25 @@
-"""Runs of a study: each is simulated once and its result stored in a file.
+"""Runs of a study: each is simulated once and its result stored (`headstack.runs.store`).
 
-A run is one system on one workload. Its file name is a hash of everything that its result depends
-on. So an interrupted study continues where it stopped, and after a change of a drive, trace or the
-simulator, a run is repeated.
+A run is one system on one workload. An interrupted study continues where it stopped, and after a
+change of a drive, trace or the simulator, a run is repeated.
 """
 
 import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from headstack import drives
 from headstack.errors import ConfigError
 from headstack.plain import plain
-from headstack.runs import api, outputs
-from headstack.runs.sweeps import worker
+from headstack.runs import api, store, worker
+from headstack.runs.store import Keys
 from headstack.schema import System, Workload
-from headstack.schema.system import SystemDrive
 
 #: Called with the name of the run, the requests done and their total, if known.
 Report = Callable[[str, int, int | None], None]
@@ -55,48 +51,29 @@ class Run:
     interval: float = 0.0
 
     @property
+    def drives(self) -> set[str]:
+        """The drives that it has by name."""
+        found = (table.get("drive") for table in (self.system, *self.system.get("drives", ())))
+        return {drive for drive in found if isinstance(drive, str)}
+
+    @property
     def logged(self) -> bool:
         """Whether single requests are needed."""
         return self.rotation or self.interval > 0
 
     def key(self) -> str:
-        """Return the name under which the result is stored; that of the system is not in it."""
-        parts: dict[str, Any] = {
-            "workload": self.workload,
-            "system": {k: v for k, v in self.system.items() if k != "name"},
-            "rotation": self.rotation,
-            "seed": self.seed,
-            "core": worker.identity(),
-        }
-        if self.interval:
-            parts["interval"] = self.interval
-        texts = [_drive_text(d) for d in (self.system, *self.system.get("drives", ()))]
-        if named := [t for t in texts if t]:
-            parts["drive"] = named[0] if len(named) == 1 else named
-        trace = self.workload.get("trace")
-        if isinstance(trace, str):
-            parts["trace"] = _content(trace, os.stat(trace).st_mtime_ns)
-        return worker.hash_of(plain(parts))
-
-
-def _drive_text(system: System | SystemDrive) -> str | None:
-    """Return the file of a drive that is given by its name."""
-    drive = system.get("drive")
-    return drives.find(drive).read_text(encoding="utf-8") if isinstance(drive, str) else None
-
-
-@cache
-def _content(path: str, _: int) -> str:
-    """Return the hash of a file, computed once for each time of its modification."""
-    return outputs.sha256(Path(path))
+        """Return what it is known by; the name of the system is not in it."""
+        content = plain(asdict(self))
+        content["system"].pop("name", None)
+        return Keys(content).of({})
 
 
 @dataclass
-class Store:
-    """Results of runs, in memory and as files under a directory.
+class Runs:
+    """Results of runs, computed once for a directory.
 
     Attributes:
-        directory: directory of the files.
+        directory: directory of their records.
         report: called with progress.
         simulated: runs that were not stored before.
     """
@@ -104,7 +81,6 @@ class Store:
     directory: Path
     report: Report | None = None
     simulated: int = 0
-    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def get(self, runs: Sequence[Run], label: str) -> list[dict[str, Any]]:
         """Return the result of each run, in order; simulate those that are not stored.
@@ -113,26 +89,21 @@ class Store:
             KeyboardInterrupt: the user stopped; finished runs are stored.
         """
         keys = [run.key() for run in runs]
-        missing = {k: r for k, r in zip(keys, runs, strict=True) if not self._find(k)}
-        done = 0
-        for batch in _batches(missing):
-            self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}")
-            done += len(batch)
+        with store.opened(self.directory) as records:
+            known = {key: record for key in keys if (record := records.get(key)) is not None}
+            missing = {k: r for k, r in zip(keys, runs, strict=True) if k not in known}
+            done = 0
+            for batch in _batches(missing):
+                for key, record in self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}").items():
+                    records.put(key, record)
+                    known[key] = record
+                done += len(batch)
+                self.simulated += len(batch)
         # The name is displayed, but does not affect the simulation.
-        return [{**self._known[k], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
+        return [{**known[k]["system"], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
 
-    def _file(self, key: str) -> Path:
-        return self.directory / f"{key}.json"
-
-    def _find(self, key: str) -> bool:
-        if key not in self._known:
-            try:
-                self._known[key] = json.loads(self._file(key).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                return False  # never run, or its file was cut short
-        return True
-
-    def _simulate(self, batch: Mapping[str, Run], label: str) -> None:
+    def _simulate(self, batch: Mapping[str, Run], label: str) -> dict[str, dict[str, Any]]:
+        """Return the record of each run, by its key."""
         first = next(iter(batch.values()))
         report = self.report
         # The core does not know the total of a generator in advance; the experiment states it.
@@ -162,17 +133,16 @@ class Store:
                     if first.interval:
                         system["services"] = _services(log, first.interval)
                 system.pop("series_file", None)
-                self._keep(system["name"], system)
-
-    def _keep(self, key: str, system: dict[str, Any]) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        # Replaced in one step, so that an interrupt leaves a whole file or none; other processes
-        # may write to the same folder.
-        part = self._file(key).with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(system), encoding="utf-8")
-        os.replace(part, self._file(key))
-        self._known[key] = system
-        self.simulated += 1
+            every = set().union(*(run.drives for run in batch.values()))
+            inputs = worker.inputs_of(result.document)
+            return {
+                system["name"]: {
+                    "system": system,
+                    # A drive that only others of the batch name decides nothing here.
+                    "inputs": [i for i in inputs if i[1] not in every - batch[system["name"]].drives],
+                }
+                for system in result.document["systems"]
+            }
 
 
 def _batches(runs: Mapping[str, Run]) -> Iterator[dict[str, Run]]:

@@ -20,7 +20,7 @@ from headstack.papers import evaluate, rules
 from headstack.papers.claims import Claim, Comparison, Paper
 from headstack.papers.evaluate import Rows, Table
 from headstack.papers.rules import NOTHING, Part, Verdict
-from headstack.papers.runs import Report, Run, Store
+from headstack.papers.runs import Report, Run, Runs
 from headstack.papers.traces import Found, find
 
 #: Runs with seeds of their own that a number is averaged over, for its error bars.
@@ -129,7 +129,7 @@ class Study:
         self.traces = dict(traces)
         self.choices = choices
         self.varied = False
-        self.store = Store(out / "runs", report)
+        self.store = Runs(out / "runs", report)
         self.label = paper
         self.specs: dict[str, dict[str, Any]] = {}
         self.runs: list[Run] = []

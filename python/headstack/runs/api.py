@@ -436,7 +436,7 @@ class _Source(NamedTuple):
     places: Mapping[str, Path]
 
     def prepared(self, sources_anywhere: bool = False) -> dict[str, Any]:
-        """Return it as `headstack.runs.sweeps.worker.prepare` takes it."""
+        """Return it as `headstack.runs.worker.prepare` takes it."""
         places = {name: str(path) for name, path in self.places.items()}
         found: dict[str, Any] = {"file": self.file, "text": self.text, "places": places}
         return {**found, "sources_anywhere": True} if sources_anywhere else found

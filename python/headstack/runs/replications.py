@@ -72,10 +72,10 @@ def numbers(base: str, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Run one seed in a process of its own; return what is kept of each system.
 
     Args:
-        base: hash of what `headstack.runs.sweeps.worker.prepare` was given.
+        base: hash of what `headstack.runs.worker.prepare` was given.
         overrides: those of the run, with its seed.
     """
-    from headstack.runs.sweeps import worker
+    from headstack.runs import worker
 
     document = worker.document(base, overrides)
     return [kept(system, overrides["seed"]) for system in document["systems"]]
@@ -97,7 +97,7 @@ def add(
     Args:
         document: the result of the first seed.
         n_seeds: the number of seeds, the first one included.
-        base: the experiment, as `headstack.runs.sweeps.worker.prepare` takes it.
+        base: the experiment, as `headstack.runs.worker.prepare` takes it.
         overrides: those of the run.
         jobs: number of processes; as many as processors by default.
         progress: called with the number of seeds that are done.
@@ -124,8 +124,9 @@ def _computed(
     base: Mapping[str, Any], overrides: Mapping[str, Any], seeds: Sequence[int], jobs: int | None
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yield the numbers of each seed as they are done."""
-    from headstack.runs.sweeps import running, worker
-    from headstack.runs.sweeps.processes import Processes
+    from headstack.runs import worker
+    from headstack.runs.processes import Processes
+    from headstack.runs.sweeps import running
 
     if not seeds:
         return

@@ -15,7 +15,7 @@ from headstack.advice import answer as answers
 from headstack.advice import confidence, page, question, search, space
 from headstack.results import answer as headstack_answer
 from headstack.results import prices
-from headstack.runs.sweeps import processes, store, worker
+from headstack.runs import processes, store, worker
 
 TRACE = ROOT / "examples" / "traces" / "pgbench.csv.zst"
 TRACES = SHARED / "data" / "traces"
@@ -43,13 +43,13 @@ def exhaustive(asked, records):
 
 def compared(trace, goal, **more):
     """Return what advice and an exhaustive search take, and how many requests each needs."""
-    records = store.Memory()
     asked = question.make(str(trace), goal, **more)
-    best, whole = exhaustive(asked, records)
-    pool = processes.Processes(2, worker.prepare, (asked.base,))
-    own = search.Search(asked, records, lambda: pool)
-    answer = answers.conclude(own, own.run())
-    own.close()
+    with store.opened(None) as records:
+        best, whole = exhaustive(asked, records)
+        pool = processes.Processes(2, worker.prepare, (asked.base,))
+        own = search.Search(asked, records, lambda: pool)
+        answer = answers.conclude(own, own.run())
+        own.close()
     return asked, answer, best, answer.n_simulated / whole
 
 

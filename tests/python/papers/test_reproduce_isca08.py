@@ -4,9 +4,11 @@ Bounds are those within which the paper's statements hold; values in brackets in
 of a separate simulator of the same model. Results of stand-in workloads are not asserted.
 """
 
+import contextlib
 import json
 import math
 import re
+import sqlite3
 from pathlib import Path
 
 import altair as alt
@@ -27,6 +29,7 @@ from headstack.papers.isca08.systems import TAKEN, mean_ms, mode_share, nonzero_
 from headstack.papers.rules import Kind, Rule, Verdict
 from headstack.papers.runs import Run
 from headstack.papers.study import Study, judge, reproduce
+from headstack.runs.store import DATABASE
 
 PAPER = papers.load("isca08")
 TURN_MS = 60e3 / 7200
@@ -82,9 +85,9 @@ def test_finished_runs_are_not_done_again(tmp_path):
     first, second = (s.run(runs) for s in studies_)
     assert first == second
     assert [s.store.simulated for s in studies_] == [3, 0]
-    # A file that was cut short while it was written is replaced.
-    victim = sorted((tmp_path / "runs").iterdir())[0]
-    victim.write_text(victim.read_text()[:100])
+    # A record that was damaged is replaced.
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs" / DATABASE, isolation_level=None)) as found:
+        found.execute("UPDATE runs SET record = substr(record, 1, 100) WHERE rowid = 2")
     third = Study("x", tmp_path, quick=True, traces={})
     assert third.run(runs) == first
     assert third.store.simulated == 1

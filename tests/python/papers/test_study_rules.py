@@ -1,6 +1,5 @@
 """Tests of `headstack.papers.rules`, which all papers share, and of traces and choices."""
 
-import os
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -9,6 +8,7 @@ import pytest
 import verdicts
 from conftest import ROOT
 
+from headstack import drives
 from headstack.errors import ConfigError
 from headstack.papers import rules, study
 from headstack.papers.claims import Choice, Claim, Falsifier, Node, Paper, Statement
@@ -234,15 +234,20 @@ def test_systems_that_differ_by_name_alone_are_simulated_once(tmp_path):
     assert found.store.simulated == 1
 
 
-def test_a_run_on_a_trace_is_known_by_its_contents(tmp_path):
-    trace = tmp_path / "a.csv"
-    keys = []
-    for seconds, text in ((1, "time_s"), (2, "time_s"), (3, "time_x")):
-        trace.write_text(text)
-        os.utime(trace, (seconds, seconds))
-        keys.append(Run({"trace": str(trace)}, {"drive": "barracuda-es-750"}).key())
-    assert keys[0] == keys[1]
-    assert keys[1] != keys[2]
+def test_a_run_is_repeated_if_its_trace_or_its_drive_has_changed(tmp_path, monkeypatch):
+    trace, drive = tmp_path / "a.csv", tmp_path / "mine.toml"
+    monkeypatch.setenv("HEADSTACK_DRIVES", str(tmp_path))
+    text = drives.find("barracuda-es-750").read_text()
+    load = {"trace": str(trace)}
+    runs = [Run(load, {"name": n, "drive": n}) for n in ("mine", "cheetah-10k-19g")]
+    simulated = []
+    for lba, more in ((8, ""), (8, ""), (16, ""), (16, "\n# other bytes\n")):
+        trace.write_text(f"time_ms,lba,blocks,op\n1,{lba},8,R\n")
+        drive.write_text(text + more)
+        found = Study("x", tmp_path, quick=True, traces={})
+        found.run(runs)
+        simulated.append(found.store.simulated)
+    assert simulated == [2, 0, 2, 1]
 
 
 def test_what_another_choice_changes_is_told(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from conftest import QUICK, ROOT, SHARED
 from headstack import papers
 from headstack.papers import rules, study
 from headstack.papers.rules import Contradiction, Falsified, Kind, Rule, Tolerance, Verdict
-from headstack.papers.runs import Store
+from headstack.papers.runs import Runs
 from headstack.papers.snowflakes import fresh
 from headstack.show import plots
 
@@ -64,7 +64,7 @@ def of(once, name, quick=True, traces=None, **choices):
     return study.Study(name, folder(once), quick=quick, traces=traces or {}, choices=taken)
 
 
-class Short(Store):
+class Short(Runs):
     """Runs of few synthetic requests."""
 
     def get(self, runs, label):
@@ -106,7 +106,7 @@ def whole(once, name, *, trace=False):
                 papers.load(name), folder(once), ids=asked(name), quick=True, traces=given
             )
         # Finished runs are in the folder.
-        found.store = Store(folder(once) / "runs")
+        found.store = Runs(folder(once) / "runs")
         return document, found
 
     return once(f"{name}-trace" if trace else name, make)

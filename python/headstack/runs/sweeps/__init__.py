@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from headstack.errors import ConfigError
 from headstack.plain import plain, shown
+from headstack.runs import store as stores
 from headstack.runs.sweeps import plan, running
-from headstack.runs.sweeps import store as stores
 from headstack.runs.sweeps.axes import Axis, Sample, read_axis, read_sample
 from headstack.runs.sweeps.plan import Sweep
 
@@ -230,21 +230,19 @@ def carry_out(
     names = running.keys(whole)
     with ExitStack() as stack:
         folder = None if out is None else output_directory(out, "out")
-        store: running.Records = (
-            stores.Memory() if folder is None else stack.enter_context(stores.opened(folder, whole.base))
-        )
+        store = stack.enter_context(stores.opened(folder, whole.base, alone=True))
         pool, workers = _pool(whole, jobs, dask)
         records, n_computed = running.carry_out(whole, names, store, pool, workers, progress)
         rows = running.rows(whole, names, records)
         found = Swept(whole, rows, folder, n_computed)
-        if isinstance(store, stores.Store):
+        if folder is not None:
             store.publish(names, running.table(rows), found.drawn() if figure else {})
     return found
 
 
 def _pool(whole: Sweep, jobs: int | None, dask: str | None) -> tuple[Callable[[], Executor], int]:
     """Return what makes the executor of a sweep, and the number of its workers."""
-    from headstack.runs.sweeps import worker
+    from headstack.runs import worker
 
     if dask is not None:
         from headstack.runs.sweeps import cluster
@@ -252,7 +250,7 @@ def _pool(whole: Sweep, jobs: int | None, dask: str | None) -> tuple[Callable[[]
         settings = [dict(whole.settings), *whole.points]
         found = cluster.connect(dask, whole.base, settings)
         return (lambda: found), found.n_workers
-    from headstack.runs.sweeps.processes import Processes
+    from headstack.runs.processes import Processes
 
     count = running.default_jobs() if jobs is None else jobs
     count = min(count, len(whole.points) * len(whole.seeds))

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from headstack import drives
 from headstack.errors import ConfigError, HeadstackError, TraceError
-from headstack.runs import outputs
-from headstack.runs.sweeps import plan, worker
+from headstack.runs import outputs, worker
+from headstack.runs.sweeps import plan
 
 #: Most bytes of inputs that are sent to workers; larger ones must be on a path that all can read.
 MOST_SENT = 256 << 20
@@ -204,7 +204,7 @@ def _translated(value: Any, places: Mapping[str, str], key: str = "") -> Any:
 
 
 def simulate(base: str, identity: Mapping[str, str], overrides: Mapping[str, Any], keep_going: bool) -> dict[str, Any]:
-    """Carry out one run on a worker; like `headstack.runs.sweeps.worker.simulate`.
+    """Carry out one run on a worker; like `headstack.runs.worker.simulate`.
 
     Raises:
         ConfigError: the worker is another version.
@@ -232,7 +232,7 @@ def _other(got: Mapping[str, str], need: Mapping[str, str]) -> str:
 
 
 class Cluster(Executor):
-    """Workers of a scheduler, as an executor of `headstack.runs.sweeps.worker.simulate` alone."""
+    """Workers of a scheduler, as an executor of `headstack.runs.worker.simulate` alone."""
 
     def __init__(self, client: Any, address: str, n_workers: int) -> None:
         self._client = client
@@ -291,7 +291,7 @@ def connect(address: str, base: Mapping[str, Any], settings: Sequence[Mapping[st
 
     Args:
         address: of the scheduler, as in ``tcp://host:8786``.
-        base: the experiment, as `headstack.runs.sweeps.worker.prepare` takes it.
+        base: the experiment, as `headstack.runs.worker.prepare` takes it.
         settings: the settings of all points.
 
     Raises:

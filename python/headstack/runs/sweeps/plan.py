@@ -35,7 +35,7 @@ class Sweep:
     """A sweep as it was asked for.
 
     Attributes:
-        base: the experiment, as `headstack.runs.sweeps.worker.prepare` takes it.
+        base: the experiment, as `headstack.runs.worker.prepare` takes it.
         axes: its axes.
         points: settings of each point, in order.
         seeds: the seeds of each point; None is the experiment's own.

@@ -4,27 +4,17 @@ import os
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any, Protocol
+from typing import Any
 
 from headstack.errors import ConfigError, HeadstackError
 from headstack.plain import shown, whole
-from headstack.runs.sweeps import store as stores
-from headstack.runs.sweeps import worker
+from headstack.runs import worker
+from headstack.runs.store import Keys, Store
 from headstack.runs.sweeps.axes import Point
 from headstack.runs.sweeps.plan import Sweep
 
 #: Runs that an executor is given ahead, for each of its workers.
 AHEAD = 8
-
-
-class Records(Protocol):
-    """Where records of runs are kept."""
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """Return the record of a run, or None."""
-
-    def put(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep the record of a run."""
 
 
 def default_jobs() -> int:
@@ -46,14 +36,14 @@ def check_jobs(jobs: object) -> None:
 
 def keys(sweep: Sweep) -> list[str]:
     """Return what each run of a sweep is known by, in order."""
-    found = stores.Keys(sweep.base)
+    found = Keys(sweep.base)
     return [found.of(sweep.overrides(*run)) for run in sweep.runs()]
 
 
 def carry_out(
     sweep: Sweep,
     names: Sequence[str],
-    store: Records,
+    store: Store,
     executor: Callable[[], Executor],
     workers: int,
     progress: Callable[[int, int | None], None] | None = None,

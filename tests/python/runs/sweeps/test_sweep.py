@@ -1,13 +1,18 @@
 """Sweeps: points, results against single runs, what is kept, interruptions at any point."""
 
+import contextlib
 import importlib
 import json
 import math
 import os
 import random
 import resource
+import shutil
 import signal
+import sqlite3
 import subprocess
+import sys
+import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +23,8 @@ from conftest import HEADSTACK, ROOT, THOROUGH, command, process
 
 import headstack
 from headstack import ConfigError, HeadstackError
-from headstack.runs.sweeps import axes, figures, plan, processes, running, store, worker
+from headstack.runs import processes, store, worker
+from headstack.runs.sweeps import axes, figures, plan, running
 
 LOAD = {"n_requests": 300, "rate": "60/s", "size": "4 KiB", "footprint": "10 GB"}
 SYSTEM = {"name": "one", "drive": "cheetah-10k-19g", "scheduler": "sptf"}
@@ -142,6 +148,16 @@ def files(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in (store.TABLE, store.RECORDS)}
 
 
+def kept(folder: Path) -> int:
+    """Return how many records a sweep's database has, which it keeps locked: of a copy."""
+    with tempfile.TemporaryDirectory() as copy, contextlib.suppress(sqlite3.Error, OSError):
+        for file in folder.glob(f"{store.DATABASE}*"):
+            shutil.copy(file, copy)
+        with contextlib.closing(sqlite3.connect(Path(copy) / store.DATABASE)) as found:
+            return int(found.execute("SELECT count(*) FROM runs").fetchone()[0])
+    return 0
+
+
 def test_any_number_of_processes_gives_the_same_bytes(sweep_file, tmp_path):
     for jobs in (1, 2):
         headstack.sweep(sweep_file, out=tmp_path / str(jobs), jobs=jobs)
@@ -220,20 +236,17 @@ def test_a_sweep_that_is_killed_goes_on_with_the_same_bytes(sweep_file, tmp_path
         out = tmp_path / f"kill-{kill}"
         child = start(sweep_file, out, "--jobs", str(1 + kill % 2))
         # The first from a record on, the others at any time.
-        journal = out / store.JOURNAL
         until = time.monotonic() + 240
-        while kill < 2 and time.monotonic() < until:
-            if journal.exists() and journal.stat().st_size:
-                break
+        while kill < 2 and time.monotonic() < until and not kept(out):
             time.sleep(0.001)
         time.sleep(rng.random() * took if kill >= 2 else 0)
         child.kill()
         child.wait(timeout=240)
-        in_mid_run += journal.exists() and journal.stat().st_size > 0
+        in_mid_run += kept(out) > 0
         found = headstack.sweep(sweep_file, out=out, jobs=2)
         assert files(out) == files(whole), kill
         assert found.n_computed <= 36
-        assert not journal.exists()
+        assert not [*out.glob(f"{store.DATABASE}*")]
     assert in_mid_run > 0
 
 
@@ -241,8 +254,8 @@ def test_an_interrupted_sweep_says_how_to_go_on(sweep_file, tmp_path):
     sweep_file.write_text(SWEEP.replace("seeds = 3", "seeds = 2000"))
     out = tmp_path / "out"
     child = start(sweep_file, out, pipe=subprocess.PIPE)
-    journal, until = out / store.JOURNAL, time.monotonic() + 240
-    while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
+    until = time.monotonic() + 240
+    while time.monotonic() < until and not kept(out):
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     shown, said = child.communicate(timeout=240)
@@ -255,26 +268,9 @@ def test_an_interrupted_sweep_says_how_to_go_on(sweep_file, tmp_path):
     assert headstack.sweep(sweep_file, out=out).n_computed < 9
 
 
-def test_a_journal_cut_or_damaged_anywhere_gives_only_whole_records(tmp_path):
-    records = {f"{i:032x}": {"rows": [{"a": i, "text": "ü\n"}]} for i in range(4)}
-    lines = [store._line(k, store._text(r)) for k, r in records.items()]
-    content = b"".join(lines)
-    ends = [sum(map(len, lines[:n])) for n in range(5)]
-    for cut in range(len(content) + 1):
-        found, end = store._read_lines(content[:cut])
-        whole = sum(e <= cut for e in ends) - 1
-        assert (len(found), end) == (whole, ends[whole])
-        assert [json.loads(t) for t in found.values()] == list(records.values())[:whole]
-    for place in range(len(content)):
-        changed = bytearray(content)
-        changed[place] ^= 0x40
-        found, _ = store._read_lines(bytes(changed))
-        assert len(found) == sum(e <= place for e in ends) - 1, place
-
-
 def test_two_sweeps_do_not_write_to_one_folder(sweep_file, tmp_path):
     whole = plan.make(**{k: v for k, v in plan.read(sweep_file).items()})
-    with store.opened(tmp_path / "out", whole.base):
+    with store.opened(tmp_path / "out", whole.base, alone=True):
         done = command("sweep", sweep_file, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "another sweep is writing" in done.stderr
@@ -283,7 +279,7 @@ def test_two_sweeps_do_not_write_to_one_folder(sweep_file, tmp_path):
 def test_no_room_is_an_error_and_nothing_is_taken_for_whole(sweep_file, tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "out"
     headstack.sweep(sweep_file, out=whole)
-    least = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))  # noqa: E731
+    least = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))  # noqa: E731
     done = process("sweep", sweep_file, "--out", out, "--no-figures", preexec_fn=least)
     assert done.returncode == 1
     assert "need room" in done.stderr
@@ -318,6 +314,26 @@ def test_a_process_that_dies_is_replaced(tmp_path, monkeypatch):
         assert pool.submit(deaths.die_once, str(tmp_path / "mark")).result(240) == "answered"
         with pytest.raises(HeadstackError, match=r"ended 3 times.*9, -?9, -?9"):
             pool.submit(deaths.always_die).result(240)
+
+
+PARENT = """
+import os, sys
+from headstack.runs.processes import Processes
+pool = Processes(2)
+print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_end_with_a_parent_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    until = time.monotonic() + 240
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert pids
+    assert time.monotonic() < until
 
 
 def test_a_point_that_cannot_be_run_is_named(experiment):

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, THOROUGH, command
-from test_sweep import SWEEP, files, trace
+from test_sweep import SWEEP, files, kept, trace
 
 import headstack
 from headstack import ConfigError, HeadstackError
-from headstack.runs.sweeps import cluster, store, worker
+from headstack.runs import store, worker
+from headstack.runs.sweeps import cluster
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="distributed is not installed")
 
@@ -123,7 +124,7 @@ def test_a_sweep_whose_scheduler_died_goes_on_from_disk(sweep_file, tmp_path, wo
 
         with pytest.raises(HeadstackError, match=r"--dask .*got a scheduler that is gone"):
             killing(sweep_file, there, address, kill, SEEDS)
-    assert (there / store.JOURNAL).stat().st_size > 0
+    assert kept(there) > 0
     assert not (there / store.TABLE).exists()
     found = headstack.sweep(sweep_file, out=there, dask=workers.scheduler_address)
     assert 0 < found.n_computed <= 2 * SEEDS
@@ -203,7 +204,7 @@ class _Honest:
 
 
 def _true_identity():
-    from headstack.runs.sweeps import worker
+    from headstack.runs import worker
 
     return worker.identity()
 

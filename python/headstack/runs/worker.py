@@ -1,15 +1,7 @@
-"""What is done for one run of a sweep, and the loop of a process that does it.
-
-`main` reads one call per line from standard input as JSON, ``{"call": "module:function", "args":
-[...]}``, and writes ``{"value": ...}`` or ``{"error": ...}``.
-"""
+"""What is done for one run of a sweep, in the process that does it."""
 
 import hashlib
-import importlib
 import json
-import os
-import signal
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -21,9 +13,6 @@ from headstack.results.frames import flat
 
 #: What the runs of a sweep have in common, by its hash.
 _bases: dict[str, Mapping[str, Any]] = {}
-
-#: Errors by the names under which they travel between processes.
-ERRORS = {e.__name__: e for e in (ConfigError, TraceError, HeadstackError)}
 
 
 @cache
@@ -75,7 +64,7 @@ def simulate(base: str, overrides: Mapping[str, Any], keep_going: bool = False) 
     # What a list in a system has is in no row: the drives, the curves, the description.
     rows = [{k: v for k, v in flat(s).items() if k != "partial"} for s in found["systems"]]
     warnings = list(dict.fromkeys(w["name"] for w in found.get("warnings") or ()))
-    return {"rows": rows, "inputs": [_input(i) for i in found.get("inputs") or ()], "warnings": warnings, "error": None}
+    return {"rows": rows, "inputs": inputs_of(found), "warnings": warnings, "error": None}
 
 
 def document(base: str | Mapping[str, Any], overrides: Mapping[str, Any], log: Path | None = None) -> dict[str, Any]:
@@ -95,31 +84,6 @@ def document(base: str | Mapping[str, Any], overrides: Mapping[str, Any], log: P
     return found
 
 
-def _input(given: Mapping[str, Any]) -> list[Any]:
-    """Return kind, name or path, and hash of an input file."""
-    return [given.get("kind"), given.get("path") or given.get("name"), given.get("sha256")]
-
-
-def _answer(line: str) -> dict[str, Any]:
-    """Return the answer to one line of input."""
-    try:
-        asked = json.loads(line)
-        module, _, name = asked["call"].partition(":")
-        return {"value": getattr(importlib.import_module(module), name)(*asked["args"])}
-    except HeadstackError as e:
-        kind = next(n for n, cls in ERRORS.items() if isinstance(e, cls))
-        return {"error": kind, "text": str(e), "notes": list(getattr(e, "__notes__", ()))}
-    except MemoryError:
-        return {"error": "HeadstackError", "text": "sweep: got no more memory, need more of it"}
-
-
-def main() -> None:
-    """Answer until standard input ends."""
-    # Ctrl-C reaches all processes of a terminal; the one that started this one decides.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # Whatever else is printed must not be taken for an answer.
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        out.write(json.dumps(_answer(line)) + "\n")
-        out.flush()
+def inputs_of(document: Mapping[str, Any]) -> list[list[Any]]:
+    """Return kind, name or path, and hash of each input file of a result."""
+    return [[i.get("kind"), i.get("path") or i.get("name"), i.get("sha256")] for i in document.get("inputs") or ()]
