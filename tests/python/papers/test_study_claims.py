@@ -237,10 +237,12 @@ def test_what_a_figure_does_not_say_is_the_style_of_all():
     places = [{"n": n, "y": 1.0} for n in (10, 9)]
     drawn = figure_of(places, mark="bar", encoding=names, paper=[{**POINT, "x": 9}])
     assert [x["encoding"]["x"]["scale"]["domain"] for x in drawn["layer"]] == [[10, 9]] * 4
-    # Panels are of one view, which has no point nearest the pointer.
-    panels = figure_of(mark="line", encoding={**AXES, "column": {"field": "c"}})
-    assert "layer" not in panels
-    assert panels["encoding"]["column"]["sort"] == ["1", "2"]
+    # Panels are of one view, which has no point nearest the pointer; the page fits them into its width.
+    panels = figure.draw({"data": {"name": "t"}, "facet": {"field": "c"},
+                          "spec": {"mark": "line", "encoding": AXES}}, {"t": TABLE})  # fmt: skip
+    alt.Chart.from_dict(panels)
+    assert "layer" not in panels["spec"]
+    assert (panels["facet"]["sort"], panels["usermeta"]["panels"]) == (["1", "2"], 2)
     # A layer's field takes over what it does not say itself; numbers that are missing are null.
     low = {"mark": "rule", "encoding": {"y": {"field": "low"}}}
     drawn = figure_of([{**row, "low": math.nan} for row in TABLE], layer=[{"mark": "point"}, low])
@@ -261,6 +263,8 @@ def test_what_a_figure_does_not_say_is_the_style_of_all():
         ({"layer": [{"mark": "bar", "encoding": {"y2": {"field": "z"}}}]}, 'at.layer.0.encoding.y2.field: got "z"'),
         ({"mark": "bar", "transform": [{"filter": {"field": "z", "equal": 1}}]}, "at.transform.0.filter.field: got"),
         ({"hconcat": [{"mark": "bar", "encoding": {"x": {"field": "z"}}}]}, "at.hconcat.0.encoding.x.field: got"),
+        ({"mark": "bar", "encoding": {"row": {"field": "c"}}}, "at.encoding: got row, need none: panels"),
+        ({"facet": {"field": "z"}, "spec": {"mark": "bar"}}, 'at.facet.field: got "z"'),
         ({"plot": "cumulatve"}, 'at.plot: got "cumulatve", need one of cumulative'),
         ({"mark": "bar", "data": {"name": "none"}}, "figure: got results without p"),
     ],

@@ -46,13 +46,14 @@ CONFIG: Spec = {
 _KINDS: Mapping[str, Any] = {
     "mark": alt.TopLevelUnitSpec,
     "layer": alt.TopLevelLayerSpec,
+    "concat": alt.TopLevelConcatSpec,
     "hconcat": alt.TopLevelHConcatSpec,
     "vconcat": alt.TopLevelVConcatSpec,
     "facet": alt.TopLevelFacetSpec,
 }
 
-#: Channels that make panels, and others whose names keep the order of the table.
-_PANELS, _SCALED = {"row", "column", "facet"}, {"x", "y", "xOffset", "yOffset", "color", "strokeDash"}
+#: Channels whose names keep the order of the table.
+_SCALED = {"x", "y", "xOffset", "yOffset", "color", "strokeDash"}
 
 #: Colours that have names.
 _COLOURS = {**look.PARTS, "context": look.CONTEXT}
@@ -91,7 +92,7 @@ def draw(
     symbols = {"columns": 2, "symbolType": "stroke"} if '"type": "line"' in text else {"columns": 3}
     legend = {**look.CONFIG["legend"], "orient": "bottom", "labelLimit": 430, **symbols}
     config = {**look.CONFIG, **CONFIG, "legend": legend, **spec.get("config", {})}
-    return {**whole, "config": config, "datasets": drawing.datasets(text)}
+    return {"$schema": alt.SCHEMA_URL, **whole, "config": config, "datasets": drawing.datasets(text)}
 
 
 def _check(spec: Spec, at: str) -> None:
@@ -151,15 +152,21 @@ class _Drawing:
     def view(self, view: Spec, data: Spec | None, shared: Spec, at: str, *, alone: bool) -> Spec:
         """Complete a view; `shared` is the encoding of those around it, `alone` whether no other is beside it."""
         data = view.get("data", data)
-        for kind in {"hconcat", "vconcat"} & view.keys():
+        for kind in {"concat", "hconcat", "vconcat"} & view.keys():
             inside = enumerate(view[kind])
             return {**view, kind: [self.view(v, data, {}, f"{at}.{kind}.{i}", alone=False) for i, v in inside]}
         if "facet" in view:
-            facet = {c: self._channel(c, v, self.rows(data, at), f"{at}.facet.{c}") for c, v in view["facet"].items()}
-            return {**view, "facet": facet, "spec": self.view(view["spec"], data, {}, f"{at}.spec", alone=False)}
+            self.panel = view["facet"].get("field", "")
+            facet = self._channel("facet", {"field": "", **view["facet"]}, self.rows(data, at), f"{at}.facet")
+            columns = view.get("columns", len(facet["sort"]))
+            # With these numbers the page fits panels into its width.
+            fitted = {"columns": columns, "usermeta": {"columns": columns, "panels": len(facet["sort"])}}
+            spec = self.view(view["spec"], data, {}, f"{at}.spec", alone=False)
+            return {**view, **fitted, "facet": facet, "spec": spec}
         self._filters(view, data, at)
         encoding = _inherited(shared, view.get("encoding", {}))
-        alone = alone and not _PANELS & encoding.keys()
+        for channel in {"row", "column", "facet"} & encoding.keys():
+            raise ConfigError(f"{at}.encoding: got {channel}, need none: panels are views of a facet")
         drawn: list[Spec] = []
         for i, layer in enumerate(view.get("layer", [{"mark": view.get("mark")}])):
             place = f"{at}.layer.{i}" if "layer" in view else at
@@ -188,8 +195,7 @@ class _Drawing:
         values = [*dict.fromkeys(row[column] for row in rows if row[column] is not None)]
         numbers = all(type(v) in (int, float) for v in values)
         own: Spec = {"type": "quantitative" if numbers else "nominal", **given}
-        if channel in _PANELS:
-            self.panel = column
+        if channel == "facet":
             return {"title": None, "sort": values, **own}
         if channel not in _SCALED:
             return own
@@ -220,7 +226,7 @@ class _Drawing:
         if mark["type"] != "line":
             return [layer]
         colour = encoding.get("color", {})
-        if "field" in colour:
+        if colour.get("type") == "nominal":
             dashes = look.dashes(len({row[colour["field"]] for row in rows}))
             encoding.setdefault("strokeDash", {**colour, "scale": {**colour["scale"], "range": dashes}})
         return [layer, _pointer(layer)] if alone else [layer]
@@ -234,7 +240,7 @@ class _Drawing:
                 continue
             table = f"{kind} of the paper, {name}"
             self.shown[table] = points
-            x, y = ({**beside["encoding"][c], "field": c} for c in "xy")
+            x, y = ({**beside.get("encoding", {}).get(c, {}), "field": c} for c in "xy")
             ink, text = {"color": look.INK}, {"field": "label"}
             label = [{"calculate": "'paper: ' + datum.text", "as": "label"}]
             data, what = {"name": table}, [{"field": "what"}, {"field": "text"}]
@@ -245,7 +251,9 @@ class _Drawing:
                 x = {"value": "width"}
             else:
                 diamond = {"type": "point", "shape": "diamond", "size": 110, **ink}
-                mark = diamond if x["type"] == "quantitative" else {"type": "tick", "size": 36, "thickness": 3, **ink}
+                mark = (
+                    diamond if x.get("type") == "quantitative" else {"type": "tick", "size": 36, "thickness": 3, **ink}
+                )
                 words = {"type": "text", "dy": {"expr": "datum.below ? 13 : -11"}, **ink}
                 drawn.append({"data": data, "mark": mark, "encoding": {"x": x, "y": y, "tooltip": what}})
             named = {"data": data, "transform": label, "mark": words, "encoding": {"x": x, "y": y, "text": text}}
@@ -285,8 +293,8 @@ def _pointer(layer: Spec) -> Spec:
     shown = [
         alt.Tooltip(
             field=of["field"],
-            type=of["type"],
-            title=named[c] if c == "color" else of["title"] or named[c],
+            type=of.get("type", "nominal"),
+            title=named[c] if c == "color" else of.get("title") or named[c],
             format=",.4~g" if c == "y" else alt.Undefined,
         )
         for c, of in ((c, encoding[c]) for c in named if "field" in encoding.get(c, {}))
