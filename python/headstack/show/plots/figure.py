@@ -273,9 +273,8 @@ def _axis(channel: str, given: Spec, values: Sequence[Any]) -> Spec:
     up, log, free = channel == "y", scale.get("type") == "log", "domain" not in scale
     # Room for marks and texts at the ends.
     room = {"padding": 16} if up and log and free else {}
-    few = not up and len(values) <= FEW
-    ticks = {"values": sorted(values)} if few else {}
-    form = {"format": ".6~g" if few else "~g"} if log or few else {}
+    ticks = {"values": sorted(values)} if not up and len(values) <= FEW else {}
+    form = {"format": "~g"} if log else {}
     return {"scale": {"nice": up and not log and free, **room, **scale}, "axis": {**form, **ticks, **axis}}
 
 
