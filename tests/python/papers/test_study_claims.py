@@ -232,6 +232,8 @@ def test_what_a_figure_does_not_say_is_the_style_of_all():
     drawn = figure_of(mark="line", paper=[{**POINT, "x": ""}])
     words = [x for x in drawn["layer"] if x["mark"]["type"] == "text"]
     assert [(x["encoding"]["x"], x["mark"]["dx"] > 0) for x in words] == [({"value": "width"}, True)] * 2
+    # The page takes what has no schema for something else than Vega-Lite.
+    assert drawn["$schema"] == alt.SCHEMA_URL
     # Names keep the order of the table, also those that are numbers, and where the paper has a value.
     names = {"x": {"field": "n", "type": "nominal"}, "y": {"field": "y"}}
     places = [{"n": n, "y": 1.0} for n in (10, 9)]
