@@ -344,6 +344,17 @@ class _Claim:
 
 
 @dataclass(frozen=True)
+class _Figure:
+    """What is read of a figure before it is drawn; then Vega-Lite's schema checks the rest."""
+
+    name: str
+    title: str | tuple[str, ...] = ""
+    data: dict[str, str] = field(default_factory=dict)
+    encoding: dict[str, Any] = field(default_factory=dict)
+    where: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _File:
     """The whole file; ``shared`` has settings that entries take over with ``like``."""
 
@@ -445,15 +456,18 @@ def _node(
         each = dict.fromkeys(each)
     settings: Any = _within(outer, {k: v for k, v in own.items() if k not in (word, "each", "like")})
     inside = [_node(kind, e, settings, shared, f"{at}.{i + 1}", word) for i, e in enumerate(own.get(word, ()))]
-    figure = kind is dict
-    if figure and not inside and "name" not in settings:
-        raise ConfigError(f"{at}: got no name, need one")
-    item = None if inside else settings if figure else read(kind, settings, at)
-    table = settings.get("data", {}).get("name", "") if figure else settings.get("table", "")
+    item: Any = None
+    if not inside and kind is dict:
+        read(_Figure, {k: v for k, v in settings.items() if k in _Figure.__dataclass_fields__}, at)
+        item = settings
+    elif not inside:
+        item = read(kind, settings, at)
+    table = settings.get("table", "") or settings.get("data", {}).get("name", "")
     return Node(each, table, settings.get("where", {}), item, inside, at)
 
 
 def _within(outer: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings over those around them; the two tables of `where` and of `encoding` become one."""
-    both = {k: {**outer[k], **own[k]} for k in ("where", "encoding") if k in outer and k in own}
+    pairs = {k: (outer.get(k), own.get(k)) for k in ("where", "encoding")}
+    both = {k: {**a, **b} for k, (a, b) in pairs.items() if isinstance(a, Mapping) and isinstance(b, Mapping)}
     return {**outer, **own, **both}

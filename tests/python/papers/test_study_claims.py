@@ -132,6 +132,8 @@ def test_the_design_notes_print_the_example():
         ('"tables.waits"', '"tables.wait"', r'got "tables.wait", need a function of the folder'),
         ("{rpm:,} rpm\"\nours = { row = 7200", "{rmp:,} rpm\"\nours = { row = 7200", r'"rmp"'),
         ('type = "line"', 'type = "lines"', r"figure 1.mark.type: got 'lines', need Vega-Lite's terms; .*'line'"),
+        ('data.name = "waits"', 'data = "waits"', r"TURN-1: figure 1.data: got 'waits', need a table"),
+        ('name = "turn-1-waits"', "", r"TURN-1: figure 1: got no name, need one"),
         ('field = "rpm"', 'field = "rmp"', r'figure 1.encoding.x.field: got "rmp".*mean "rpm"'),
     ],
 )  # fmt: skip
