@@ -16,11 +16,10 @@ import probe_oracle as oracle
 
 from headstack.papers import evaluate
 from headstack.show import plots
-from headstack.show.picture import Axis, Layer, Picture
-from headstack.show.plots import tidy
+from headstack.show.plots import figure
 
 #: The drive, budgets in minutes, and probes of each.
-SEED, NUMBER, BUDGETS, PROBES = 6, 0, (0.5, 1, 2, 5, 10, 20, 60), 2
+SEED, NUMBER, BUDGETS, PROBES = 6, 0, [0.5, 1, 2, 5, 10, 20, 60], 2
 
 #: Quantities by their names in the judgement.
 SHOWN = {
@@ -30,17 +29,22 @@ SHOWN = {
     "p99": "p99 (10 %)",
 }
 
-FIGURE = Picture(
-    "probe-budgets",
-    "Errors of probes of a drive with four heads, by time",
-    "errors",
-    Axis("minutes", "time of the drive (min)", log=10, values=BUDGETS, format="~g"),
-    Axis("share", "error / bound", log=10),
-    colour="quantity",
-    layers=(Layer("line", markers=True),),
-    width=520,
-    height=320,
-)
+FIGURE = {
+    "title": "Errors of probes of a drive with four heads, by time",
+    "data": {"name": "errors"},
+    "mark": {"type": "line", "point": True},
+    "encoding": {
+        "x": {
+            "field": "minutes",
+            "title": "time of the drive (min)",
+            "scale": {"type": "log"},
+            "axis": {"values": BUDGETS},
+        },
+        "y": {"field": "share", "title": "error / bound", "scale": {"type": "log"}},
+        "color": {"field": "quantity"},
+    },
+    "width": 520,
+}
 
 
 def judged(case: tuple[float, int]) -> oracle.Judged:
@@ -67,8 +71,8 @@ def main() -> None:
     table = pd.DataFrame(rows)
     print(table.pivot(index="minutes", columns="quantity", values="share").round(3).to_string())
     if len(sys.argv) > 1:
-        chart = tidy.draw(FIGURE, evaluate.rows_of({"errors": table}))
-        plots.save(chart, Path(sys.argv[1]) / FIGURE.name)
+        chart = figure.draw(FIGURE, evaluate.rows_of({"errors": table}))
+        plots.save(chart, Path(sys.argv[1]) / "probe-budgets")
 
 
 if __name__ == "__main__":

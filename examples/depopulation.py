@@ -31,8 +31,7 @@ from headstack import drives
 from headstack.show import plots
 from headstack.cli import _terminal
 from headstack.drives.depopulation import Depopulation
-from headstack.show.picture import Axis, Layer, Picture
-from headstack.show.plots import tidy
+from headstack.show.plots import figure
 from headstack.papers import evaluate
 
 #: Failures per drive and year: Backblaze, all drives of 2024.
@@ -163,21 +162,23 @@ def ways(pool: Pool, found: Depopulation) -> list[Way]:
 PHASES = ["compute", "copy", "depopulate", "refill"]
 
 
-def picture(most_hours: float) -> Picture:
+def picture(most_hours: float) -> dict[str, object]:
     """Return the figure: a bar for each way, with its phases after one another."""
     step = 10 ** math.floor(math.log10(most_hours)) / (1 if most_hours > 5 else 5)
-    ticks = tuple(step * i for i in range(math.ceil(most_hours / step) + 1))
-    return Picture(
-        "depopulation",
-        "Hours until a pool is whole after a head has failed",
-        "phases",
-        Axis("hours", "hours", values=ticks, zero=True),
-        Axis("way", "", kind="N"),
-        colour="phase",
-        layers=(Layer("bar", order="number"),),
-        width=520,
-        height=160,
-    )
+    ticks = [step * i for i in range(math.ceil(most_hours / step) + 1)]
+    return {
+        "title": "Hours until a pool is whole after a head has failed",
+        "data": {"name": "phases"},
+        "mark": "bar",
+        "encoding": {
+            "x": {"field": "hours", "title": "hours", "axis": {"values": ticks}},
+            "y": {"field": "way"},
+            "color": {"field": "phase"},
+            "order": {"field": "number"},
+        },
+        "width": 520,
+        "height": 160,
+    }
 
 
 def main() -> None:
@@ -222,7 +223,7 @@ def main() -> None:
         # Colours are given in the order of the rows; the way with all phases is the first.
         phases.sort(key=lambda row: row["way"] != costs[2].name)
         drawn = picture(max(way.hours for way in costs))
-        chart = tidy.draw(drawn, evaluate.rows_of({"phases": pd.DataFrame(phases)}))
+        chart = figure.draw(drawn, evaluate.rows_of({"phases": pd.DataFrame(phases)}))
         _terminal.say_written(plots.save(chart, asked.figure), as_json=False)
 
 

@@ -20,8 +20,7 @@ import headstack
 from headstack import drives
 from headstack.show import plots
 from headstack.cli import _terminal
-from headstack.show.picture import Axis, Layer, Picture
-from headstack.show.plots import tidy
+from headstack.show.plots import figure
 from headstack.papers import evaluate
 
 #: Terabytes, platters and outer MB/s, chosen near drives of each size; seeks as those of the 22 TB
@@ -240,17 +239,17 @@ def classes(limit_s: float, requests: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-FIGURE = Picture(
-    "iops-per-tb",
-    "Random reads per second for each terabyte, p99 below 100 ms",
-    "reads",
-    Axis("TB", "capacity of the drive (TB)", log=2, values=tuple(s[0] for s in SIZES)),
-    Axis("per_TB", "reads per second and TB with data", log=10),
-    colour="remedy",
-    layers=(Layer("line", markers=True),),
-    width=520,
-    height=320,
-)
+FIGURE = {
+    "title": "Random reads per second for each terabyte, p99 below 100 ms",
+    "data": {"name": "reads"},
+    "mark": {"type": "line", "point": True},
+    "encoding": {
+        "x": {"field": "TB", "title": "capacity of the drive (TB)", "scale": {"type": "log", "base": 2}},
+        "y": {"field": "per_TB", "title": "reads per second and TB with data", "scale": {"type": "log"}},
+        "color": {"field": "remedy"},
+    },
+    "width": 520,
+}
 
 
 def main() -> None:
@@ -288,7 +287,7 @@ def main() -> None:
     if asked.figure:
         # The lines of different limits lie on each other.
         shown = found[found["remedy"].map(lambda r: REMEDIES[r].guideline_ms in (0, 50))]
-        chart = tidy.draw(FIGURE, evaluate.rows_of({"reads": shown}))
+        chart = figure.draw(FIGURE, evaluate.rows_of({"reads": shown}))
         _terminal.say_written(plots.save(chart, asked.figure), as_json=False)
 
 

@@ -20,8 +20,7 @@ from headstack.drives import active_level
 from headstack import drives
 from headstack.show import plots
 from headstack.cli import _terminal
-from headstack.show.picture import Axis, Layer, Picture
-from headstack.show.plots import tidy
+from headstack.show.plots import figure
 from headstack.papers import evaluate
 
 DEPTHS = (32, 16, 8, 4, 2, 1)
@@ -152,17 +151,18 @@ def idle(spec: dict[str, Any], reads: int) -> list[list[str]]:
     return rows
 
 
-FIGURE = Picture(
-    "power-settings",
-    "Random reads and power of a 22 TB drive, by setting; 128 readers",
-    "settings",
-    Axis("watts", "power (W)"),
-    Axis("iops", "random reads per second", zero=True),
-    colour="setting",
-    layers=(Layer("line", markers=True, order="number"),),
-    width=520,
-    height=320,
-)
+FIGURE = {
+    "title": "Random reads and power of a 22 TB drive, by setting; 128 readers",
+    "data": {"name": "settings"},
+    "mark": {"type": "line", "point": True},
+    "encoding": {
+        "x": {"field": "watts", "title": "power (W)"},
+        "y": {"field": "iops", "title": "random reads per second", "scale": {"zero": True}},
+        "color": {"field": "setting"},
+        "order": {"field": "number"},
+    },
+    "width": 520,
+}
 
 
 def main() -> None:
@@ -193,7 +193,7 @@ def main() -> None:
     headings = [("reads/h", False), ("timers", True), ("W", False), ("mean ms", False)]
     _terminal.print_table(headings, idle(spec, asked.reads))
     if asked.figure:
-        chart = tidy.draw(FIGURE, evaluate.rows_of({"settings": table}))
+        chart = figure.draw(FIGURE, evaluate.rows_of({"settings": table}))
         _terminal.say_written(plots.save(chart, asked.figure), as_json=False)
 
 

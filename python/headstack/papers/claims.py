@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from headstack.errors import ConfigError
 from headstack.papers.rules import VERDICTS, Kind, Rule, Tolerance, Verdict
 from headstack.papers.schema import read
-from headstack.show.picture import Picture
 from headstack.suggest import need_one_of
 
 if TYPE_CHECKING:
@@ -87,14 +86,13 @@ class Contrary:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure shows the paper's number of a part: at a place of x, or as a level.
+    """Where a figure, or a view in one, shows the paper's number of a part: at a place of x, or as a level.
 
     The words of a place are above it, or below.
     """
 
     figure: str
     x: str | float = ""
-    panel: str = ""
     below: bool = False
 
 
@@ -176,7 +174,10 @@ class Listing:
     join: str = " / "
 
 
-Item = TypeVar("Item", Statement, Listing, Picture)
+#: A figure: a Vega-Lite specification, with `name` and `title` as templates (`headstack.show.plots.figure`).
+Figure = dict[str, Any]
+
+Item = TypeVar("Item", Statement, Listing, Figure)
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ class Claim:
     measure: Callable[["Study"], Tables]
     choices: Sequence[Choice] = ()
     parts: Sequence[Node[Statement]] = ()
-    figures: Sequence[Node[Picture]] = ()
+    figures: Sequence[Node[Figure]] = ()
     listings: Sequence[Node[Listing]] = ()
     beside: str = ""
     because: Mapping[Verdict, str] = field(default_factory=dict)
@@ -343,6 +344,17 @@ class _Claim:
 
 
 @dataclass(frozen=True)
+class _Figure:
+    """What is read of a figure before it is drawn; then Vega-Lite's schema checks the rest."""
+
+    name: str
+    title: str | tuple[str, ...] = ""
+    data: dict[str, str] = field(default_factory=dict)
+    encoding: dict[str, Any] = field(default_factory=dict)
+    where: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _File:
     """The whole file; ``shared`` has settings that entries take over with ``like``."""
 
@@ -409,7 +421,7 @@ def _claim(given: _Claim, file: _File, package: str, where: str) -> Claim:
         _function(package, given.tables, where),
         [choices[name] for name in given.choices],
         nodes(Statement, given.part, "part"),
-        nodes(Picture, given.figure, "figure"),
+        nodes(dict, given.figure, "figure"),
         nodes(Listing, given.listing, "listing"),
         given.beside,
         {Verdict(name): said for name, said in given.because.items()},
@@ -438,12 +450,24 @@ def _node(
     like = given.get("like", "")
     if like and like not in shared:
         raise ConfigError(need_one_of(f"{at}.like", like, shared))
-    own = {**shared.get(like, {}), **given}
+    own = _within(shared.get(like, {}), given)
     each = own.get("each", {})
     if isinstance(each, list):
         each = dict.fromkeys(each)
-    settings = {**outer, **{k: v for k, v in own.items() if k not in (word, "each", "like")}}
-    settings["where"] = {**outer.get("where", {}), **own.get("where", {})}
+    settings: Any = _within(outer, {k: v for k, v in own.items() if k not in (word, "each", "like")})
     inside = [_node(kind, e, settings, shared, f"{at}.{i + 1}", word) for i, e in enumerate(own.get(word, ()))]
-    item = None if inside else read(kind, settings, at)
-    return Node(each, settings.get("table", ""), settings["where"], item, inside, at)
+    item: Any = None
+    if not inside and kind is dict:
+        read(_Figure, {k: v for k, v in settings.items() if k in _Figure.__dataclass_fields__}, at)
+        item = settings
+    elif not inside:
+        item = read(kind, settings, at)
+    table = settings.get("table", "") or settings.get("data", {}).get("name", "")
+    return Node(each, table, settings.get("where", {}), item, inside, at)
+
+
+def _within(outer: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings over those around them; the two tables of `where` and of `encoding` become one."""
+    pairs = {k: (outer.get(k), own.get(k)) for k in ("where", "encoding")}
+    both = {k: {**a, **b} for k, (a, b) in pairs.items() if isinstance(a, Mapping) and isinstance(b, Mapping)}
+    return {**outer, **own, **both}

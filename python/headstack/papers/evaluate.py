@@ -242,8 +242,7 @@ def _part(said: Statement, tables: Rows, scope: Row, at: str, *, partial: bool =
         # A template that is one column stands for its value: a number stays one.
         column = place.x.strip("{}") if isinstance(place.x, str) else ""
         x = names[column] if column in names and place.x == f"{{{column}}}" else place.x
-        figure, panel = text(place.figure, names, at), text(place.panel, names, at)
-        part = replace(part, drawn=(figure, x, panel, place.below))
+        part = replace(part, drawn=(text(place.figure, names, at), x, place.below))
     return rules.counted(part)
 
 
@@ -355,12 +354,12 @@ def because(claim: Claim, tables: Rows) -> dict[Verdict, str]:
     return {verdict: text(said, names, claim.id) for verdict, said in claim.because.items()}
 
 
-def paper_points(found: Sequence[Part], figure: str) -> list[dict[str, Any]]:
-    """Return the paper's numbers that a figure shows: ``x, y, panel, what, text, below``."""
-    points = []
+def paper_points(found: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
+    """Return the paper's numbers that figures show, by figure: ``x, y, what, text, below``."""
+    points: dict[str, list[dict[str, Any]]] = {}
     for part in found:
-        if part.drawn and part.drawn[0] == figure and part.verdict is not Verdict.NOT_RUN:
-            _, x, panel, below = part.drawn
-            points.append({"x": x, "y": part.values["paper"], "panel": panel, "what": part.what,
-                           "text": part.paper, "below": below})  # fmt: skip
+        if part.drawn and part.verdict is not Verdict.NOT_RUN:
+            figure, x, below = part.drawn
+            own = {"x": x, "y": part.values["paper"], "what": part.what, "text": part.paper, "below": below}
+            points.setdefault(figure, []).append(own)
     return points

@@ -257,7 +257,7 @@ class Part:
         tolerance: a tolerance other than the rule's.
         fitted: the constants that were fitted to this number.
         void: why it counts for nothing although it is a result; empty if it counts.
-        drawn: figure, x and panel at which the paper's number is shown, and whether its words are
+        drawn: figure and x at which the paper's number is shown, and whether its words are
             below it.
     """
 
@@ -278,7 +278,7 @@ class Part:
     tolerance: Tolerance | None = None
     fitted: str = ""
     void: str = ""
-    drawn: tuple[str, str | float, str, bool] | None = None
+    drawn: tuple[str, str | float, bool] | None = None
 
     @property
     def counts(self) -> bool:

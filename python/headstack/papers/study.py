@@ -172,17 +172,19 @@ class Study:
         The paper's numbers are drawn at the places that the parts state.
         """
         from headstack.show import plots
-        from headstack.show.plots import tidy
+        from headstack.show.plots import figure
 
-        names = []
-        for picture, scope, at in evaluate.expand(claim.figures, tables):
-            rows = evaluate.select(tables.get(picture.table, ()), {**scope, **picture.where})
-            words = {**scope, **(rows[0] if rows else {})}
-            name = evaluate.text(picture.name, words, at)
-            title = picture.title if isinstance(picture.title, tuple) else (picture.title,)
-            lines = tuple(evaluate.text(line, words, at) for line in title)
-            filled = replace(picture, name=name, title=lines if len(lines) > 1 else lines[0])
-            chart = tidy.draw(filled, tables, evaluate.paper_points(parts, name), scope)
+        paper, names = evaluate.paper_points(parts), []
+        for spec, scope, at in evaluate.expand(claim.figures, tables):
+            where = {**scope, **spec.get("where", {})}
+            shown = {table: evaluate.select(rows, where) for table, rows in tables.items()}
+            words = {**scope, **next(iter(shown.get(spec.get("data", {}).get("name", ""), ())), {})}
+            title = spec.get("title", "")
+            lines = [evaluate.text(t, words, at) for t in (title if isinstance(title, list) else [title])]
+            name = evaluate.text(spec["name"], words, at)
+            own = {k: v for k, v in spec.items() if k != "where"}
+            own |= {"name": name, "title": lines if isinstance(title, list) else lines[0]}
+            chart = figure.draw(own, shown, at, paper)
             plots.save(chart, self.out / self._folder / name)
             self.specs[name] = plots.look.specification(chart)
             names.append(name)

@@ -12,13 +12,19 @@ from statistics import mean, stdev
 def interval(values: Sequence[float], alone: float = math.nan) -> tuple[float, float]:
     """Return the mean and half of its 95 % confidence interval; `alone` is that of one value.
 
+    Of values that are not all finite, half is not a number.
+
     Example:
         >>> middle, half = interval([1.0, 2.0, 3.0])
         >>> middle, round(half, 3)
         (2.0, 2.484)
+        >>> interval([1.0, math.inf])
+        (inf, nan)
     """
     n = len(values)
-    half = student(n - 1) * stdev(values) / n**0.5 if n > 1 else alone
+    # Of values that are not numbers, `stdev` fails.
+    spread = stdev(values) if n > 1 and all(map(math.isfinite, values)) else math.nan
+    half = student(n - 1) * spread / n**0.5 if n > 1 else alone
     return float(mean(values)), half
 
 

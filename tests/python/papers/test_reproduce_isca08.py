@@ -243,7 +243,7 @@ def test_figures_show_the_classes_of_disksim_first(whole):
     assert classes in json.dumps(study.specs["idp-3-websearch"])
     # The tail has its own figure: shares down to 0.01 %, on a logarithmic axis.
     tails = json.dumps(study.specs["idp-6-websearch-rotation-tail"], sort_keys=True)
-    assert '"domain": [0.0001, 1.0], "nice": false, "type": "log"' in tails
+    assert '"domain": [0.0001, 1], "nice": false, "type": "log"' in tails
 
 
 def test_a_page_says_traces_rules_and_choices(whole, tmp_path):
@@ -557,8 +557,8 @@ def test_figures_on_synthetic_workloads_have_error_bars(study):
     (claim,) = PAPER.chosen(["IDP-11"])
     judge(claim, study)
     spec = study.specs["idp-11-degradation"]
-    (bars,) = (one for one in spec["layer"] if one["mark"].get("type") == "errorbar")
-    rows = spec["datasets"][bars["data"]["name"]]
+    assert [one["mark"]["type"] for one in spec["layer"]].count("errorbar") == 1
+    rows = spec["datasets"][spec["data"]["name"]]
     assert all(row["low"] <= row["high"] for row in rows)
     # Seeds differ, or the bars would say nothing.
     assert sum(row["low"] < row["high"] for row in rows) > len(rows) / 2

@@ -1,6 +1,6 @@
 """Claims as data: the example of the design notes, the schema's refusals, and all papers."""
 
-import json
+import math
 import re
 import shutil
 import sys
@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import altair as alt
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -17,7 +18,7 @@ from headstack.errors import ConfigError
 from headstack.papers import claims, evaluate, page, rules, seeds
 from headstack.papers.rules import Kind, Rule
 from headstack.papers.study import Study, reproduce
-from headstack.show.picture import MARKS, Axis, Layer, Picture
+from headstack.show.plots import figure, look
 
 EXAMPLE = Path(__file__).parent / "example_paper"
 
@@ -115,8 +116,6 @@ def test_the_design_notes_print_the_example():
     assert tomllib.loads(printed) == tomllib.loads(file)
     for rule in Rule:
         assert f"`{rule}`" in notes, rule
-    for mark in (*MARKS, "curve"):
-        assert f"`{mark}`" in notes, mark
 
 
 @pytest.mark.parametrize(
@@ -132,7 +131,10 @@ def test_the_design_notes_print_the_example():
         ("expected = 4.17", "expected = true", r"expected: got True, need a number"),
         ('"tables.waits"', '"tables.wait"', r'got "tables.wait", need a function of the folder'),
         ("{rpm:,} rpm\"\nours = { row = 7200", "{rmp:,} rpm\"\nours = { row = 7200", r'"rmp"'),
-        ('mark = "line"', 'mark = "lines"', r'mark: got "lines".*mean "line"'),
+        ('type = "line"', 'type = "lines"', r"figure 1.mark.type: got 'lines', need Vega-Lite's terms; .*'line'"),
+        ('data.name = "waits"', 'data = "waits"', r"TURN-1: figure 1.data: got 'waits', need a table"),
+        ('name = "turn-1-waits"', "", r"TURN-1: figure 1: got no name, need one"),
+        ('field = "rpm"', 'field = "rmp"', r'figure 1.encoding.x.field: got "rmp".*mean "rpm"'),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_by_name(tmp_path, monkeypatch, old, new, said):
@@ -192,48 +194,90 @@ def test_numbers_that_are_missing_are_not_run():
     assert (part.verdict, part.note, part.counts) == ("not-run", "it is overloaded", False)
 
 
-def _domains(spec):
-    if isinstance(spec, list):
-        return [d for v in spec for d in _domains(v)]
-    if not isinstance(spec, dict):
-        return []
-    own = [spec["x"]["scale"]["domain"]] if "scale" in spec.get("x", {}) else []
-    return own + [d for k, v in spec.items() if k != "datasets" for d in _domains(v)]
+#: A table with two lines, and the paper's value of one of its places.
+TABLE = [
+    {"x": x, "y": x * k, "to": x * k + 1, "end": x + 0.5, "c": str(k), "say": f"{x}"}
+    for k in (1, 2)
+    for x in (1.0, 2.0, 3.0)
+]
+POINT = {"x": 2.0, "y": 1.0, "what": "w", "text": "1", "below": False}
+AXES = {"x": {"field": "x", "title": "x"}, "y": {"field": "y", "title": "y"}, "color": {"field": "c"}}
+
+
+def figure_of(table=TABLE, paper=(), **spec):
+    """A figure of a table, as Vega-Lite takes it."""
+    spec = {"name": "p", "title": "title", "data": {"name": "t"}, "encoding": AXES, **spec}
+    drawn = figure.draw(spec, {"t": table}, "at", {"p": paper})
+    alt.Chart.from_dict(drawn)
+    return drawn
 
 
 def test_every_mark_is_drawn():
-    from headstack.show.plots import tidy
+    ends = {"x2": {"field": "end"}, "y2": {"field": "to"}}
+    own = {"rect": ends, "bar": {"x2": ends["x2"]}, "rule": {"y2": ends["y2"]}, "errorbar": {"y2": ends["y2"]},
+           "text": {"text": {"field": "say"}}}  # fmt: skip
+    for mark in ("line", "point", "circle", "tick", *own):
+        drawn = figure_of(mark=mark, encoding={**AXES, **own.get(mark, {})}, paper=[POINT])
+        (shown,) = {layer["data"]["name"] for layer in drawn["layer"] if "data" in layer}
+        assert [row["y"] for row in drawn["datasets"][shown]] == [POINT["y"]]
+    # Only what is drawn is in the page.
+    assert {c for row in drawn["datasets"]["t"] for c in row} == {"x", "y", "say"}
+    # A line shows the point nearest the pointer, of the same table, and differs in dashes.
+    line, pointer = figure_of(mark="line")["layer"]
+    assert line["encoding"]["strokeDash"]["field"] == "c"
+    assert "data" not in pointer
+    assert pointer["name"].startswith(look.POINTER)
 
-    table = [
-        {"x": x, "y": x * k, "to": x * k + 1, "end": x + 0.5, "c": str(k), "say": f"{x}"}
-        for k in (1, 2)
-        for x in (1.0, 2.0, 3.0)
-    ]
-    axes = {"x": Axis("x", "x"), "y": Axis("y", "y")}
-    for mark in MARKS:
-        layer = Layer(mark, x2="end", y2="to", text="say")
-        picture = Picture("p", "title", "t", colour="c", layers=(layer,), **axes)
-        drawn = tidy.draw(picture, {"t": table}, [{"x": 2.0, "y": 1.0, "panel": "", "what": "w",
-                                                   "text": "1"}]).to_dict()  # fmt: skip
-        assert "paper: " in json.dumps(drawn)
-    # The words of levels, ours and the paper's, are beside the plot, where no line crosses them.
-    level = {"x": "", "y": 1.0, "panel": "", "what": "w", "text": "1"}
-    shown = Picture("p", "title", "t", layers=(Layer("line"), Layer("level", text="say")), **axes)
-    layers = tidy.draw(shown, {"t": table}, [level]).to_dict()["layer"]
-    words = [(x["encoding"]["x"], x["mark"]["dx"] > 0) for x in layers if x["mark"]["type"] == "text"]
-    assert words == [({"value": "width"}, True)] * 2
-    names = Picture("p", "title", "t", mark="bar", x=Axis("n", "n", "N"), y=Axis("y", "y"))
+
+def test_what_a_figure_does_not_say_is_the_style_of_all():
+    # The words of the paper's levels are beside the plot, where no line crosses them.
+    drawn = figure_of(mark="line", paper=[{**POINT, "x": ""}])
+    words = [x for x in drawn["layer"] if x["mark"]["type"] == "text"]
+    assert [(x["encoding"]["x"], x["mark"]["dx"] > 0) for x in words] == [({"value": "width"}, True)] * 2
+    # The page takes what has no schema for something else than Vega-Lite.
+    assert drawn["$schema"] == alt.SCHEMA_URL
+    # Names keep the order of the table, also those that are numbers, and where the paper has a value.
+    names = {"x": {"field": "n", "type": "nominal"}, "y": {"field": "y"}}
     places = [{"n": n, "y": 1.0} for n in (10, 9)]
-    point = {"x": 9, "y": 1.0, "panel": "", "what": "w", "text": "1"}
-    spec = tidy.draw(names, {"t": places}, [point]).to_dict()
-    # Numbers on an axis of names are names everywhere, in the order of the table.
-    assert {json.dumps(d) for d in _domains(spec)} == {'["10", "9"]'}
-    shown = [r.get("n", r.get("x")) for rows in spec["datasets"].values() for r in rows]
-    assert sorted(shown) == ["10", "9", "9"]
-    panels = Picture("p", "title", "t", panel="c", **axes)
-    assert len(tidy.draw(panels, {"t": table}).to_dict()["hconcat"]) == 2
-    curve = Picture("p", "title", "t", mark="curve", colour="c", **axes)
-    assert tidy.draw(curve, {"t": table}).to_dict()["layer"]
+    drawn = figure_of(places, mark="bar", encoding=names, paper=[{**POINT, "x": 9}])
+    assert [x["encoding"]["x"]["scale"]["domain"] for x in drawn["layer"]] == [[10, 9]] * 4
+    # Panels are of one view, which has no point nearest the pointer; the page fits them into its width.
+    panels = figure.draw({"data": {"name": "t"}, "facet": {"field": "c"},
+                          "spec": {"mark": "line", "encoding": AXES}}, {"t": TABLE})  # fmt: skip
+    alt.Chart.from_dict(panels)
+    assert "layer" not in panels["spec"]
+    assert (panels["facet"]["sort"], panels["usermeta"]["panels"]) == (["1", "2"], 2)
+    # A layer's field takes over what it does not say itself; numbers that are missing are null.
+    low = {"mark": "rule", "encoding": {"y": {"field": "low"}}}
+    drawn = figure_of([{**row, "low": math.nan} for row in TABLE], layer=[{"mark": "point"}, low])
+    assert drawn["layer"][1]["encoding"]["y"]["title"] == "y"
+    assert {row["low"] for row in drawn["datasets"]["t"]} == {None}
+    curves = [{"system": row["c"], "ms": row["x"], "share": row["x"] / 3} for row in TABLE]
+    curve = figure.draw({"title": "title", "data": {"name": "t"}, "plot": "cumulative"}, {"t": curves})
+    assert curve.to_dict()["layer"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"mark": "lin"}, "at.mark.type: got 'lin', need Vega-Lite's terms; .*'line'"),
+        ({"mark": "bar", "encodng": {}}, "at: got .*, need Vega-Lite's terms; .*no parameter named 'encodng'"),
+        ({"mark": "bar", "data": {"name": "u"}}, 'at.data.name: got "u", need one of t'),
+        ({"mark": "bar", "encoding": {"x": {"field": "z"}}}, 'at.encoding.x.field: got "z", need one of x, y'),
+        ({"layer": [{"mark": "bar", "encoding": {"y2": {"field": "z"}}}]}, 'at.layer.0.encoding.y2.field: got "z"'),
+        ({"mark": "bar", "transform": [{"filter": {"field": "z", "equal": 1}}]}, "at.transform.0.filter.field: got"),
+        ({"hconcat": [{"mark": "bar", "encoding": {"x": {"field": "z"}}}]}, "at.hconcat.0.encoding.x.field: got"),
+        ({"mark": "bar", "encoding": {"row": {"field": "c"}}}, "at.encoding: got row, need none: panels"),
+        ({"facet": {"field": "z"}, "spec": {"mark": "bar"}}, 'at.facet.field: got "z"'),
+        ({"plot": "cumulatve"}, 'at.plot: got "cumulatve", need one of cumulative'),
+        ({"mark": "bar", "data": {"name": "none"}}, "figure: got results without p"),
+    ],
+)
+def test_a_figure_that_does_not_fit_is_refused_by_place(spec, said):
+    given = {"name": "p", "data": {"name": "t"}, **spec}
+    with pytest.raises(ConfigError, match=said) as refused:
+        figure.draw(given, {"t": TABLE, "none": []}, "at")
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", papers.PAPERS)

@@ -28,7 +28,6 @@ from headstack.papers.rules import (
 from headstack.papers.runs import Run
 from headstack.papers.study import Outcome, Study, reproduce
 from headstack.papers.traces import FOLDER, SHARED, VARIABLE, find
-from headstack.show.picture import Picture
 
 YES, NO = Verdict.REPRODUCED, Verdict.DEVIATES
 
@@ -195,7 +194,7 @@ def of_speed(measure, *choices):
                   falsifier=Falsifier("a point", 0.0)),
     ]  # fmt: skip
     nodes = [Node({}, "speeds", {}, part, (), "at") for part in parts]
-    figure = Node({}, "speeds", {}, Picture("f", "f", "absent"), (), "at")
+    figure = Node({}, "speeds", {}, {"name": "f", "data": {"name": "absent"}, "mark": "bar"}, (), "at")
     claim = Claim("C-1", "speeds", "fast", "1", measure, choices, nodes, [figure])
     return Paper("p", "title", [claim], choices=Choices())
 
@@ -215,7 +214,7 @@ def test_a_claim_is_judged_again_with_each_alternative(tmp_path, monkeypatch):
     (row,) = document["claims"]
     # The figure is refused in the study itself; with varied choices no figures are drawn.
     assert row["verdict"] == "not-run"
-    assert row["why"].startswith('the simulator refused: f.table: got "absent"')
+    assert row["why"].startswith('the simulator refused: at.data.name: got "absent"')
     (choice,) = row["choices"]
     two, three = choice["otherwise"]
     assert (choice["choice"], choice["taken"], two["taken"]) == ("speed", "1", "two")

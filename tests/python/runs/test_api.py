@@ -511,7 +511,7 @@ def test_the_package_lists_what_it_has():
     packages = {"live", "results", "runs", "show", "workloads"}
     folders = [str(folder) for folder in (top, top / "drives", *map(top.joinpath, packages))]
     #: Parts that only the package itself uses.
-    inside = {"cli", "drawing", "outputs", "paired", "papers", "paths", "picture", "plain", "prefix", "shipped"}
+    inside = {"cli", "drawing", "outputs", "paired", "papers", "paths", "plain", "prefix", "shipped"}
     inside |= {"loads", "processes", "record", "replications", "servers", "store", "suggest", "warned", "worker"}
     found = {m.name for m in pkgutil.iter_modules(folders) if m.name[0] != "_"}
     assert found - inside - packages == set(modules)

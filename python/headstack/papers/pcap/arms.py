@@ -13,7 +13,6 @@ import pandas as pd
 import headstack
 from headstack.schema import System
 from headstack.schema.workload import Job
-from headstack.show.picture import Axis, Layer, Picture
 
 from . import runs
 
@@ -64,35 +63,36 @@ def measure(depths: Sequence[int] = DEPTHS, seconds: int = SECONDS) -> pd.DataFr
 
 
 #: Power and throughput, one line per drive, with the depth at each point; and p99 by depth.
-FIGURE = Picture(
-    "capping-arms",
-    "Dual-actuator drives under 128 random readers; numbers: depth of the queue",
-    "drives",
-    pictures=(
-        Picture(
-            "power",
-            "",
-            "drives",
-            Axis("watts", "power (W)"),
-            Axis("iops", "random reads per second"),
-            colour="system",
-            layers=(Layer("line", markers=True, order="depth"), Layer("text", text="depth", dy=-10)),
-            width=380,
-            height=300,
-        ),
-        Picture(
-            "p99",
-            "",
-            "drives",
-            Axis("depth", "depth of the queue", log=2),
-            Axis("p99_ms", "p99 from admission (ms)"),
-            colour="system",
-            layers=(Layer("line", markers=True),),
-            width=300,
-            height=300,
-        ),
-    ),
-)
+FIGURE: dict[str, Any] = {
+    "name": "capping-arms",
+    "title": "Dual-actuator drives under 128 random readers; numbers: depth of the queue",
+    "data": {"name": "drives"},
+    "hconcat": [
+        {
+            "encoding": {
+                "x": {"field": "watts", "title": "power (W)"},
+                "y": {"field": "iops", "title": "random reads per second"},
+                "color": {"field": "system"},
+            },
+            "layer": [
+                {"mark": {"type": "line", "point": True}, "encoding": {"order": {"field": "depth"}}},
+                {"mark": {"type": "text", "dy": -10}, "encoding": {"text": {"field": "depth"}}},
+            ],
+            "width": 380,
+            "height": 300,
+        },
+        {
+            "mark": {"type": "line", "point": True},
+            "encoding": {
+                "x": {"field": "depth", "title": "depth of the queue", "scale": {"type": "log", "base": 2}},
+                "y": {"field": "p99_ms", "title": "p99 from admission (ms)"},
+                "color": {"field": "system"},
+            },
+            "width": 300,
+            "height": 300,
+        },
+    ],
+}
 
 
 def cheapest(table: pd.DataFrame, cap_w: float) -> Mapping[str, Any]:
@@ -106,14 +106,14 @@ def main() -> None:
     """Write the figure, print the table."""
     from headstack.papers import evaluate
     from headstack.show import plots
-    from headstack.show.plots import tidy
+    from headstack.show.plots import figure
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/img"))
     given = parser.parse_args()
     table = measure()
-    chart = tidy.draw(FIGURE, evaluate.rows_of({"drives": table}))
-    plots.save(chart, given.out / FIGURE.name)
+    chart = figure.draw(FIGURE, evaluate.rows_of({"drives": table}))
+    plots.save(chart, given.out / "capping-arms")
     print(table.to_string(index=False))
     for cap in (9.0, 10.0, 11.0, 12.0, 13.0):
         print(cap, cheapest(table, cap))

@@ -78,6 +78,38 @@ MOST_POINTS = 4000
 MOST_LINES = len(PALETTE)
 
 WIDTH, HEIGHT = 640, 320
+
+_LABELS = {"labelFontSize": 12, "labelColor": INK}
+
+#: Vega-Lite's `config` of all figures.
+CONFIG: dict[str, Any] = dict(
+    font="system-ui, 'DejaVu Sans', sans-serif",
+    background=BACKGROUND,
+    axis=dict(
+        **_LABELS,
+        # Labels are below their ticks, also at the ends of the axis.
+        labelFlush=False,
+        titleFontSize=13,
+        titleFontWeight="normal",
+        gridColor=GRID,
+        domainColor=AXIS,
+        tickColor=AXIS,
+        titleColor=INK,
+    ),
+    legend=dict(
+        **_LABELS,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titleColor=INK,
+        labelLimit=320,
+        symbolSize=160,
+        symbolStrokeWidth=2.5,
+    ),
+    header=dict(**_LABELS, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
+    title=dict(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
+    view=dict(strokeWidth=0),
+)
+
 #: Height of the line with a row's name, and of the row with it.
 ROW_HEIGHT = 44
 
@@ -128,35 +160,8 @@ def dash(names: Sequence[str], title: str | None = "system", *, legend: bool = T
 
 def style(chart: Styled) -> Styled:
     """Return an Altair chart in the style of all figures."""
-    text: dict[str, Any] = {"labelFontSize": 12, "labelColor": INK}
     # In one call: each call of `configure` or `configure_...` copies the whole chart.
-    styled: Styled = chart.configure(
-        font="system-ui, 'DejaVu Sans', sans-serif",
-        background=BACKGROUND,
-        axis=dict(
-            **text,
-            # Labels are below their ticks, also at the ends of the axis.
-            labelFlush=False,
-            titleFontSize=13,
-            titleFontWeight="normal",
-            gridColor=GRID,
-            domainColor=AXIS,
-            tickColor=AXIS,
-            titleColor=INK,
-        ),
-        legend=dict(
-            **text,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            titleColor=INK,
-            labelLimit=320,
-            symbolSize=160,
-            symbolStrokeWidth=2.5,
-        ),
-        header=dict(**text, labelLimit=320, titleFontSize=13, titleFontWeight="normal"),
-        title=dict(fontSize=15, anchor="start", fontWeight=600, color=INK, offset=12),
-        view=dict(strokeWidth=0),
-    )
+    styled: Styled = chart.configure(**CONFIG)
     return styled
 
 
@@ -227,7 +232,8 @@ def still(spec: Any) -> Any:
 
 def _title(spec: Mapping[str, Any]) -> str:
     title = spec.get("title") or ""
-    return str(title.get("text", "") if isinstance(title, Mapping) else title)
+    title = title.get("text", "") if isinstance(title, Mapping) else title
+    return " ".join(title) if isinstance(title, list) else str(title)
 
 
 def logarithmic_ms(title: str) -> alt.Y:
@@ -244,7 +250,7 @@ def logarithmic_ms(title: str) -> alt.Y:
 SUFFIXES = (".png", ".svg")
 
 
-def save(chart: Chart, stem: str | Path) -> list[Path]:
+def save(chart: Chart | dict[str, Any], stem: str | Path) -> list[Path]:
     """Write a chart as ``stem.png`` (two pixels per point) and ``stem.svg``; return the two paths.
 
     Raises:
@@ -276,19 +282,18 @@ def save_of(source: Path, folder: Path, charts: Mapping[str, Chart]) -> list[Pat
     return files
 
 
-def specification(chart: Chart) -> dict[str, Any]:
-    """Return the specification of a chart.
+def specification(chart: Chart | dict[str, Any]) -> dict[str, Any]:
+    """Return the specification of a chart, or the one that is given.
 
     It is not validated, which takes most of the time; tests validate all kinds of charts. For the
     same reason channels are objects, not text: Altair looks for the class of a text by hashing all
     that it has; and axes, scales and legends are tables: objects of theirs are validated when they
     are made, and copied with each change of a chart.
     """
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    return spec
+    return chart if isinstance(chart, dict) else chart.to_dict(validate=False)
 
 
-def drawn(chart: Chart) -> tuple[bytes, bytes]:
+def drawn(chart: Chart | dict[str, Any]) -> tuple[bytes, bytes]:
     """Return a chart as PNG (two pixels per point) and as SVG with title and description."""
     import vl_convert
 
