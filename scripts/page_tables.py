@@ -54,26 +54,24 @@ def cell(text: str) -> str:
 def table(head: tuple[str, ...], rows: Rows, some: tuple[str, ...] = ()) -> str:
     """Return a table; the first cell of a row is a name, and `some` of these are printed."""
     rows = [r for r in rows if not some or (r[0].split(" ")[0] in some) != (some[0] == "-")]
-    lines = [" | ".join(head), "|".join(["---"] * len(head))]
-    lines[1] = f"|{lines[1]}|"
-    lines[0] = f"| {lines[0]} |"
-    for name, *cells in rows:
-        lines.append("| " + " | ".join([f"`{name}`", *map(cell, cells)]) + " |")
+    cells = [head, *([f"`{name}`", *map(cell, more)] for name, *more in rows)]
+    lines = [f"| {' | '.join(line)} |" for line in cells]
+    lines.insert(1, "|---" * len(head) + "|")
     return re.sub(r"\|  (?=\|)", "| ", "\n".join(lines)) + "\n"
 
 
 def shown(value: Any) -> str:
     """Return a value as pages show it: sizes in the unit that makes them short, words as code."""
-    if isinstance(value, bool) or (isinstance(value, str) and re.match(r"[^-\d]", value)):
-        return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+    if isinstance(value, bool) or (isinstance(value, list) and value):
+        return f"`{json.dumps(value)}`"
     if isinstance(value, float | int):
         return f"{value:,}".removesuffix(".0")
-    if size := re.fullmatch(r"([1-9]\d*) B", str(value)):
+    if not isinstance(value, str):
+        return ""
+    if size := re.fullmatch(r"([1-9]\d*) B", value):
         unit = min(UNITS, key=lambda u: (int(size[1]) % UNITS[u] > 0, int(size[1]) // UNITS[u]))
         return f"{int(size[1]) // UNITS[unit]:,} {unit}"
-    if isinstance(value, str):
-        return value
-    return f"`{json.dumps(value)}`" if value and isinstance(value, list) else ""
+    return f"`{value}`" if re.match(r"[^-\d]", value) else value
 
 
 def bounds(found: re.Match[str]) -> str:
@@ -245,7 +243,7 @@ def counters(*some: str) -> str:
 
 
 KINDS = {f.__name__: f for f in (keys, parts, models, names, formats, options, columns, counters)}
-MARKED = re.compile(rf"(<!-- ({'|'.join(KINDS)})\b(.*?) -->\n).*?(?=<!-- end -->)", re.S)
+MARKED = re.compile(rf"(<!-- ({'|'.join(KINDS)})\b(.*?) -->\n)(?:(?!<!--).)*(?=<!-- end -->)", re.S)
 
 
 def printed(page: str) -> str:

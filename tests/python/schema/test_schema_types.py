@@ -63,7 +63,8 @@ def test_tables_of_pages_are_printed():
     pages = {page: page.read_text(encoding="utf-8") for page in page_tables.DOCS.rglob("*.md")}
     for page, text in pages.items():
         assert page_tables.printed(text) == text, f"{page}: run make schema-types"
-    used = {found[2] for text in pages.values() for found in page_tables.MARKED.finditer(text)}
+        assert len(page_tables.MARKED.findall(text)) == text.count("<!-- end -->"), page
+    used = {kind for text in pages.values() for _, kind, _ in page_tables.MARKED.findall(text)}
     assert used == page_tables.KINDS.keys()
 
 
