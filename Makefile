@@ -93,9 +93,10 @@ lint: $(VENV)/.test $(VENV)/.lint install
 	$(BIN)/ruff format --check python tests benches scripts
 	$(BIN)/mypy
 
-# The Python types of experiments and drives, from the parameters that are declared.
+# The Python types of experiments, drives and results and the tables of pages, from what is declared.
 schema-types: install
 	$(BIN)/python scripts/schema_types.py
+	$(BIN)/python scripts/page_tables.py
 
 format:
 	cargo fmt --all

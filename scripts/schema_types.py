@@ -24,13 +24,13 @@ Schema = dict[str, Any]
 #: Keys whose table gets a file of its own, with what is described inside it.
 FILES = {
     "workload": "Workloads",
+    "system": "Systems",
     "drive": "Drives",
     "geometry": "Geometry of a drive",
     "power": "Power of a drive",
     "seek": "Seek models",
     "mapping": "Mappings of addresses to places",
     "parallelism": "Arms and heads of a drive",
-    "system": "Systems",
     "layers": "Layers between requests and drives",
     "capping": "Power capping",
 }
@@ -506,9 +506,14 @@ def column_type(kind: Any, known: dict[str, str]) -> str:
     return str(name)
 
 
+def linked(sentence: str) -> str:
+    """Return a sentence of Rust's documentation without its links: they are names."""
+    return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", sentence)
+
+
 def said(sentence: str) -> str:
-    """Return a sentence of Rust's documentation in the words of Python's: links are names."""
-    return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", sentence).replace("`null`", "None").replace("::", ".")
+    """Return a sentence of Rust's documentation in the words of Python's."""
+    return linked(sentence).replace("`null`", "None").replace("::", ".")
 
 
 def columns() -> str:

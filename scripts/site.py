@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from page_tables import cell
+
 import headstack
 from headstack import _bridge
 from headstack.cli import NAMES
@@ -180,13 +182,6 @@ def form(entry: dict[str, Any]) -> str:
         of = form(entry.get("items", {}))
         return f"list of {PLURALS.get(of, of)}"
     return str(entry.get("type", "any value"))
-
-
-def cell(text: str) -> str:
-    """Return text for a cell of a table; code keeps its characters."""
-    parts = " ".join(text.split()).split("`")
-    parts[::2] = [html.escape(part, quote=False) for part in parts[::2]]
-    return "`".join(parts).replace("|", "\\|")
 
 
 def python(reference: Path) -> None:

@@ -2,7 +2,7 @@
 //!
 //! A new counter is one line in the list, and the statement that counts it: in `Buffer::counted`, in the `counted` of
 //! a log or of a media scan. Results show it under its name: of each drive, and of all drives of a system. The types
-//! of results in Python (`make schema-types`) and the table in the guide, which a test compares, are made from the list.
+//! of results in Python and the table in the guide are made from the list (`make schema-types`).
 
 use headstack_schema::Columns;
 use serde::Serialize;

@@ -131,9 +131,8 @@ pub struct ParallelismSpec {
     pub arm_choice: ArmChoice,
     /// What idle assemblies do.
     pub parking: Parking,
-    /// What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and
-    /// one that reads. Or a table with `policy`, a name of the `roles` folder, and its parameters. Empty: all
-    /// serve reads and writes.
+    /// What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and one that
+    /// reads. Or a table with `policy` and its parameters. Empty: all serve reads and writes.
     #[param(omit = RolesSpec::is_none)]
     pub roles: RolesSpec,
     /// Addresses are striped over the stacks in pieces of this size. 0: one stack after another.

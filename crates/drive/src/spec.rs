@@ -48,13 +48,13 @@ pub struct DriveSpec {
     pub parallelism: ParallelismSpec,
     /// Platters, tracks, zones and address order of one stack.
     pub geometry: GeometrySpec,
-    /// Seek model and its parameters: `model = "table"` and so on, see the `seek` folder.
+    /// Seek times by distance, `model = "table"` and so on.
     #[param(kind = Kind::Model("seek model"))]
     pub seek: Params,
     /// Head switches and settling.
     #[param(default)]
     pub positioning: PositioningSpec,
-    /// Where on the medium written blocks go: see the `mapping` folder. Empty: `model = "identity"`.
+    /// Where on the medium written blocks go. Empty: `model = "identity"`.
     #[param(default, kind = Kind::Model("mapping"), omit = Params::is_empty)]
     pub mapping: Params,
     /// A scan of the whole medium during foreground work.
@@ -72,13 +72,13 @@ pub struct DriveSpec {
     /// Number of commands that the drive holds, and the order in which it serves them.
     #[param(default)]
     pub queue: QueueSpec,
-    /// Duration limits and priorities of commands; see `limits/mod.rs`.
+    /// Duration limits and priorities of commands.
     #[param(default, omit = is_default)]
     pub duration_limits: LimitsSpec,
-    /// Power by state, see the `power` folder.
+    /// Power by state.
     #[param(default = default_power(), kind = Kind::Model("power model"))]
     pub power: Params,
-    /// Cost of the drive, see the `cost` folder; empty if unknown.
+    /// Cost of the drive in dollars; empty if unknown.
     #[param(default, kind = Kind::Model("cost model"), omit = Params::is_empty)]
     pub cost: Params,
     /// The source of each value, by dotted key or a prefix of it (`"geometry.rotation_speed"`, `"seek"`): a
@@ -114,9 +114,7 @@ pub struct GeometrySpec {
     /// Size of a physical sector: 512 B or 4 KiB. Addresses count 512-byte blocks in both cases.
     #[param(default = Bytes(512))]
     pub sector_size: Bytes,
-    /// The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads
-    /// reversed in odd cylinders of each zone), `serpentine-disk` (in odd cylinders of the disk),
-    /// `banded`, `adaptive` (bands; each surface with bits and tracks per inch of its own), `extents`.
+    /// The order of addresses.
     #[param(default = DEFAULT_LAYOUT.into(), kind = Kind::Name("layout"))]
     pub layout: String,
     /// Whether skews and offsets are in sectors or in turns.
@@ -231,11 +229,10 @@ pub struct ZoneSpec {
     /// Sectors at the front of the zone that have no address. Fewer than the zone has.
     #[param(default)]
     pub empty_sectors: u32,
-    /// Spare sectors (tracks for [`Sparing::Tracks`]) per zone, cylinder, track or range.
+    /// Spare sectors (tracks, with `sparing = "tracks"`) per zone, cylinder, track or range.
     #[param(default)]
     pub spares: u32,
-    /// Slipped sectors: physical indices from the zone's start (tracks for [`Sparing::Tracks`]). Within the
-    /// zone.
+    /// Slipped sectors: physical indices from the zone's start (tracks, with `sparing = "tracks"`). Within the zone.
     #[param(default, omit = Vec::is_empty)]
     pub slips: Vec<u64>,
     /// Remapped sectors: `[from, to]`, physical indices from the zone's start. Within the zone.
@@ -593,10 +590,10 @@ pub struct QueueSpec {
     pub depth: u32,
     /// Which commands hold a tag.
     pub counts: QueueCounts,
-    /// Name of a scheduler of the `scheduler` folder.
+    /// Name of the scheduler.
     #[param(default = DEFAULT_SCHEDULER.into(), kind = Kind::Name("scheduler"))]
     pub scheduler: String,
-    /// Parameters of the scheduler, as its file documents.
+    /// Parameters of the scheduler.
     #[param(kind = Kind::Parameters("scheduler"), omit = Params::is_empty)]
     pub scheduler_parameters: Params,
     /// A command older than this is served next, whatever the scheduler prefers; 0: never.

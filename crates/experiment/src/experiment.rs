@@ -116,7 +116,7 @@ impl InList for System {
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(before = outside_synthetic)]
 pub struct Workload {
-    /// Name in results; the trace's file name without its extensions, or `synthetic`.
+    /// Name in results; the trace's file name without extensions or `synthetic` if absent.
     #[param(default)]
     pub name: String,
     /// Path of a trace.
@@ -127,32 +127,34 @@ pub struct Workload {
     /// Parameters of the format's reader.
     #[param(default, kind = Kind::Parameters("trace format"))]
     pub format_parameters: Params,
-    /// Handling of a wrong record: `fail` or `skip`.
+    /// Handling of a wrong record.
     #[param(default)]
     pub on_error: OnError,
-    /// Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or `sort:N`.
+    /// Times that run backwards: `strict`: a wrong record; `sort` or `sort:N`: N records (65,536) are held back and
+    /// sorted, even later ones are moved forward; `format`: as the format usually needs.
     #[param(default)]
     pub order: Order,
-    /// Parameters of a synthetic workload, read when the workload is opened.
+    /// A synthetic workload, in place of a trace.
     #[param(kind = Synthetic::kind())]
     pub synthetic: Option<Params>,
-    /// Jobs: threads that wait for their requests; read when the workload is opened.
+    /// Threads that issue a request and wait for its end, in place of a trace or a synthetic workload.
     #[param(default, kind = <Vec<Job>>::kind())]
     pub jobs: Vec<Params>,
-    /// Processors that the threads of all jobs think on; absent: threads need none.
+    /// Processors that the threads of all jobs compute on; they need none if absent.
     pub processors: Option<u32>,
     /// Classes of requests with I/O priorities, for which results are shown apart.
     #[param(default)]
     pub classes: Vec<RequestClass>,
-    /// What statistics leave out: a length of time, or a number of requests.
+    /// What statistics leave out: a length of time, or a number of requests; nothing if absent.
     pub warm_up: Option<WarmUp>,
-    /// `open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`.
+    /// `"open"`: at their times; `{ closed = { outstanding = 8, think_time = "1 ms" } }`: a fixed number in flight,
+    /// times ignored. If absent, the synthetic workload's or `open`.
     pub arrivals: Option<Arrivals>,
-    /// Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and it is
-    /// absent, it is measured in a first pass.
+    /// Size of each device in 512-byte blocks, a list, or one number for all. If absent, it is measured by a first pass
+    /// where the organisation needs it.
     #[param(with = OneOrList)]
     pub device_blocks: Option<Vec<u64>>,
-    /// Handling of requests beyond the end of a device.
+    /// Handling of a request beyond the end of a device.
     #[param(default)]
     pub past_end: OutOfRangePolicy,
     /// The changes of the trace.
@@ -225,7 +227,7 @@ pub struct System {
     /// Name in results; the drive's name if absent.
     #[param(default)]
     pub name: String,
-    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
+    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; needed without `drives`.
     #[param(default, kind = drive_kind())]
     pub drive: Value,
     /// Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values
@@ -251,7 +253,7 @@ pub struct System {
     /// Whether the spindles rotate in phase.
     #[param(default)]
     pub spindles: Spindles,
-    /// Seed of this system's drives instead of the run's.
+    /// Seed of this system's drives; the run's if absent.
     pub seed: Option<u64>,
     /// Changes while it runs.
     #[param(default)]
@@ -285,17 +287,17 @@ fn drive_kind() -> Kind {
 /// Keys of a system that change its drives, and that entries of `drives` may have themselves.
 #[derive(Debug, Clone, PartialEq, Default, Table)]
 pub struct DriveSettings {
-    /// Scheduler of the drives.
+    /// Scheduler of the drives; the drive's if absent.
     #[param(kind = Kind::Name("scheduler"))]
     pub scheduler: Option<String>,
     /// Parameters of the scheduler.
     #[param(kind = Kind::Parameters("scheduler"))]
     pub scheduler_parameters: Option<Params>,
-    /// Commands that each drive's scheduler sees; 0: all.
+    /// Commands that each drive's scheduler sees, the rest wait in order; 0: all; the drive's if absent.
     pub queue_depth: Option<u32>,
     /// Values of the drive's cache to change.
     pub cache: Option<Params>,
-    /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`.
+    /// Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`; the drive's if absent.
     pub dash: Option<Dash>,
     /// Values of the drive's parallelism to change: limits, angles, faults.
     pub parallelism: Option<Params>,
@@ -371,20 +373,22 @@ pub fn trace_name(path: &str) -> String {
 pub struct RunSpec {
     /// Seed of all random streams.
     pub seed: u64,
-    /// Threads; all cores if absent.
+    /// Number of threads, for systems and workloads side by side and for parts of one system that share no drive; it
+    /// has no effect on the results; all cores if absent.
     #[param(range = 1..=usize::MAX)]
     pub threads: Option<usize>,
-    /// No arrivals later than this after the first one.
+    /// No arrivals later than this after the first one; the whole workload if absent.
     pub duration: Option<Span>,
-    /// Most requests, per system and workload.
+    /// Most requests, per system and workload; the whole workload if absent.
     #[param(range = 1..=u64::MAX)]
     pub max_requests: Option<u64>,
-    /// Writes a log of all requests (needs an output folder).
+    /// Whether to log every request; needs an output folder.
     pub log_requests: bool,
     /// Number of response times that are kept exactly; above it a histogram is used.
     #[param(default = EXACT_LIMIT)]
     pub exact_limit: usize,
-    /// Share of the requests that may fail; if more fail, the run is an error. A few do not move the results much.
+    /// Share of the requests of a system that may fail; more are an error (exit code 2), unless parts fail in the
+    /// experiment (`fail`, `faults`, `gone`).
     #[param(default = 0.05, range = 0.0..=1.0)]
     pub allowed_errors: f64,
 }
@@ -397,10 +401,10 @@ pub struct RunSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Table)]
 #[table(defaults)]
 pub struct EnergyPrice {
-    /// US dollars per kilowatt-hour.
+    /// Price of energy, in US dollars per kilowatt-hour.
     #[param(default = 0.12, range = 0.0..=f64::MAX)]
     pub energy_usd_per_kwh: f64,
-    /// How long the system runs.
+    /// Years for which the mean power of the workload is drawn.
     #[param(default = 5.0, range = 0.0..=f64::MAX)]
     pub years: f64,
     /// Power usage effectiveness: the power of the building divided by that of its machines.

@@ -71,7 +71,7 @@ pub struct SystemResult {
     pub workload: String,
     /// Requests after the warm-up, failed ones included.
     pub n_requests: u64,
-    /// Failed ones.
+    /// Failed requests.
     pub n_errors: u64,
     /// Requests beyond the end of a device that were left out (`past_end`).
     pub n_dropped: u64,
@@ -81,7 +81,7 @@ pub struct SystemResult {
     pub duration_s: f64,
     /// Requests that succeeded, per second.
     pub throughput_iops: f64,
-    /// Their bytes per second.
+    /// Bytes of these requests per second.
     pub throughput_bytes_per_s: f64,
     /// From arrival to completion.
     pub response_time_s: Summary,
@@ -89,7 +89,7 @@ pub struct SystemResult {
     pub service_time_s: Summary,
     /// Confidence interval of the mean response time; `null` for few requests, or without a steady state.
     pub confidence_s: Option<Confidence>,
-    /// Results of `read`, `write` and `flush`, each if it occurs.
+    /// The same of `read`, `write` (with or without forced unit access) and `flush`, each if it occurs.
     #[columns(kind = by_operation())]
     pub operations: BTreeMap<&'static str, OperationResult>,
     /// Results of each class of requests, in the order of the workload; absent without classes.
@@ -99,15 +99,15 @@ pub struct SystemResult {
     pub overloaded: Option<Overloaded>,
     /// Means per request; they add up to the mean response time.
     pub components_s: ComponentMeans,
-    /// Means per request; they add up to its `queue`.
+    /// Where requests wait: means per request that add up to the `queue` of `components_s`.
     pub queue_parts_s: QueueParts,
     /// Shares of its requests.
     #[serde(flatten)]
     pub shares: Shares<f64>,
     /// Mean number of requests in the system, failed ones included.
     pub queue_depth_mean: f64,
-    /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for
-    /// requests or in the background.
+    /// Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for requests or in
+    /// the background; the mean of several assemblies that can work at once.
     pub utilisation: f64,
     /// The part of `utilisation` that is background work.
     pub utilisation_background: f64,
@@ -128,12 +128,12 @@ pub struct SystemResult {
     /// How a power cap was kept; absent without capping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capping: Option<CappingResult>,
-    /// The layers over the drives, from the host down; absent without layers.
+    /// The layers over the drives, from the host down, each the sum of equal ones; absent without layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerResult>,
     /// Cost of the drives; `null` if their description has none.
     pub cost_usd: Cost,
-    /// Cost of the mean power over the years of [`RunResult::cost`].
+    /// Cost of the mean power over the years of `cost`.
     pub energy_cost_usd: f64,
     /// `exact`, or `hdr-3`: an HdrHistogram with three significant figures.
     pub quantile_method: &'static str,

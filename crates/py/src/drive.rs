@@ -14,7 +14,7 @@ use headstack_drive::{cost, depopulation, power, DriveDesign, DriveSpec, Models}
 use headstack_engine::{SpecError, Warning};
 use headstack_experiment::result::SystemResult;
 use headstack_experiment::{Inputs, RunError};
-use headstack_schema::{Column, Field, ModelKind, Parameter, Plugin, Plugins};
+use headstack_schema::{Column, Field, ModelKind, Parameter, Plugin, Plugins, Usual};
 use headstack_trace::ValidateRecord;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -423,6 +423,7 @@ fn parameter(field: &Field) -> Value {
         "key": field.key,
         "what": field.doc,
         "default": field.default(),
+        "needed": field.usual == Usual::Required,
         "bounds": field.need(),
     })
 }

@@ -58,7 +58,7 @@ pub fn server_options() -> Vec<(&'static str, &'static str, bool, &'static str, 
         let (kind, again, value) = o.form();
         (o.name, kind, again, value, o.help)
     };
-    let others = ["nbd", "iscsi", "drives", "exit-with-parent"];
+    let others = ["nbd", "iscsi", "drives"];
     OPTIONS.iter().filter(|o| !others.contains(&o.name)).map(each).collect()
 }
 
@@ -68,6 +68,9 @@ pub fn emulate(arguments: Vec<OsString>) -> PyResult<Emulated> {
     let Asked::Serve(asked) = arguments::read(arguments).map_err(raised)? else {
         return Err(raise("ConfigError", "emulate: got a question for help, need a drive"));
     };
+    if asked.exits_with_parent {
+        process::become_server(true)?;
+    }
     let options = asked.finish().map_err(raised)?;
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
@@ -84,10 +87,10 @@ pub fn emulate(arguments: Vec<OsString>) -> PyResult<Emulated> {
     Ok(Emulated { uri, urls, exports, metrics, handle, stop, served: Mutex::new(Some(served)) })
 }
 
-/// Prepares this process to be a server and nothing else: more open files, and if asked an end with the parent.
+/// Prepares this process to be a server and nothing else: more open files.
 #[pyfunction]
-pub fn become_server(ends_with_parent: bool) -> PyResult<()> {
-    Ok(process::become_server(ends_with_parent)?)
+pub fn become_server() -> PyResult<()> {
+    Ok(process::become_server(false)?)
 }
 
 #[pymethods]

@@ -25,12 +25,12 @@ pub use schedule::{dry_run, dry_run_layers, Schedule};
 /// One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting.
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct Change {
-    /// Time after the arrival of the first request; 0 or more.
+    /// Time after the arrival of the first request, before a request that arrives at the same time; 0 or more.
     pub at: Span,
     /// Drive numbers from 0; all drives if absent.
     pub drives: Option<Vec<u32>>,
-    /// Entry of the system's `layers`: its number from 0, or its name if only one layer has that name. An organisation
-    /// that is a layer has a name only.
+    /// Entry of the system's `layers`: its number from 0, or its name if only one layer has it; of an organisation with
+    /// redundancy its name.
     pub layer: Option<Value>,
     /// Instances of that layer, from 0; all if absent.
     pub instances: Option<Vec<u32>>,
@@ -42,61 +42,67 @@ pub struct Change {
     /// Parameters of the scheduler.
     #[param(kind = Kind::Parameters("scheduler"))]
     pub scheduler_parameters: Option<Params>,
-    /// Commands in service at once.
+    /// Commands in service at once, from 1 to the number for which the drive was built.
     pub arms_in_motion: Option<u32>,
     /// Duration limits and priorities: the whole table of a drive.
     pub duration_limits: Option<LimitsSpec>,
-    /// Which hints of commands the drives heed: `none`, `limits` or `priority`.
+    /// Which hints of commands the drives heed.
     pub heeded_hints: Option<Heeded>,
-    /// `active`, `idle_a`, `idle_b`, `idle_c` or `standby`.
+    /// Power condition that the drives enter, one that they have.
     pub power_condition: Option<Condition>,
-    /// Timer of a low-power condition.
+    /// Timer of a low-power condition: `{ condition = "standby", after = "10 s" }`. Without `after` as in the drive's
+    /// file.
     pub idle_timer: Option<IdleTimer>,
-    /// New speed of the spindles.
+    /// `{ speed = "5400 rpm", takes = "2 s" }`: the new speed, and the time to reach it.
     pub spindle_speed: Option<SpindleSpeed>,
-    /// A part that fails.
+    /// A head that fails, or without `surface` the whole assembly; all keys may be left out.
     pub fail: Option<Failure>,
-    /// A zone of a host-managed drive that fails.
+    /// A zone of a host-managed drive that fails. `{ block = 524288, becomes = "read-only" }`: the one that begins
+    /// there; also `"offline"`.
     pub fail_zone: Option<FailedZone>,
-    /// Host queue: places for requests.
+    /// Host queue: places; in `legacy` queues at once, in `blk-mq` when all requests have completed.
     pub nr_requests: Option<u32>,
     /// Host queue: most requests below it at once.
     pub depth: Option<u32>,
     /// Host queue: time to the deadline of reads that arrive from now on.
     pub read_expire: Option<Span>,
-    /// Host queue: name of another elevator.
+    /// Host queue with `blk-mq` places: another elevator, once all requests have completed; the number of places is
+    /// then the usual one.
     #[param(kind = Kind::Name("elevator"))]
     pub elevator: Option<String>,
     /// Parameters of the elevator.
     #[param(kind = Kind::Parameters("elevator"))]
     pub elevator_parameters: Option<Params>,
-    /// Volume: a member that is gone from now on.
+    /// Volume: a member that fails or is removed.
     pub member_gone: Option<u32>,
-    /// Volume: a member that comes back with the data that it had.
+    /// Volume: a missing member that returns; blocks written meanwhile are stale on it.
     pub member_back: Option<u32>,
-    /// Volume: a missing member that is replaced by an empty one.
+    /// Volume: a missing member that is replaced by an empty one; all its blocks are stale.
     pub member_replaced: Option<u32>,
-    /// Volume: rate at which stale data is rebuilt; 0: not at all.
+    /// Volume: most that is rebuilt of stale data in a second; 0: not at all.
     pub rebuild_rate: Option<Bandwidth>,
-    /// Link: bandwidth in each direction.
+    /// Link: bandwidth in each direction, for transfers that begin afterwards.
     pub bandwidth: Option<Bandwidth>,
-    /// Of a throttle: requests per second; 0: no limit.
+    /// Throttle: requests per second; 0: no limit.
     pub iops_limit: Option<Frequency>,
-    /// Of a throttle: bytes per second; 0: no limit.
+    /// Throttle: bytes per second; 0: no limit.
     pub bandwidth_limit: Option<Bandwidth>,
-    /// Of a fault layer: a share of the requests is late.
+    /// Fault: `{ ratio = 0.01, by = "300 ms", lasts = "1 min" }`: this share of the requests ends so much later, which
+    /// ones follows from the layer's `seed`; without `lasts` until the next change.
     pub slow: Option<Slow>,
-    /// Of a fault layer: nothing is answered for a time.
+    /// Fault: `{ lasts = "3 s" }`: nothing is answered for this time.
     pub stuck: Option<Stuck>,
-    /// Of a fault layer: blocks that are bad, or good again.
+    /// Fault: `{ unit = 0, block = 2048, blocks = 8, fails = "reads" }`: 512-byte blocks whose `reads`, `writes` or
+    /// `all` fail; what is written can be read again. `none`: they are good again.
     pub bad: Option<Bad>,
-    /// Of a fault layer: whether the device is gone.
+    /// Fault: `true`: requests fail at once; `false`: the device is back with its data.
     pub gone: Option<bool>,
-    /// Of a fault layer: no further requests are taken for a time.
+    /// Fault: `{ lasts = "3 s" }`: what arrives waits for this time; what is in the drive goes on.
     pub busy: Option<Busy>,
-    /// Of a fault layer: blocks that are read only after some time, or are well again.
+    /// Fault: blocks whose reads end so much later and are good, until they are written. `{ block = 2048, blocks = 8,
+    /// takes = "700 ms" }`; 0 s: they are well again.
     pub weak: Option<Weak>,
-    /// Of a fault layer: whether the drive says that it is about to fail.
+    /// Fault: whether a SCSI disk says that it is about to fail; nothing else changes.
     pub predicts_failure: Option<bool>,
 }
 

@@ -106,7 +106,8 @@ macro_rules! shares {
 shares! {
     /// Share of requests for which an arm moved.
     nonzero_seek_ratio(done): done.moved;
-    /// Share of requests served from buffers.
+    /// Share of requests served from buffers: all data are there when the drive looks; a read that waits for read-ahead is a
+    /// miss.
     cache_hit_ratio(done): done.cache_hit;
 }
 

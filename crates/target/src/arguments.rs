@@ -77,14 +77,15 @@ pub const OPTIONS: &[Declared] = &[
     option(
         "iscsi-initiator",
         Texts("NAME", |a| &mut a.initiators),
-        "Only initiators of this name may log in; again.",
+        "Only initiators of this name may log in; may be repeated.",
     ),
     option(
         "iscsi-chap",
         Path("FILE", |a| &mut a.chap),
-        "Initiators must know the secret in this file (TOML: name, secret; mutual_name, mutual_secret).",
+        "Initiators must know a secret (CHAP): a file in TOML with name and secret, for mutual authentication also \
+         mutual_name and mutual_secret, each secret of 12 characters or more.",
     ),
-    option("iscsi-apart", Flag(|a| &mut a.apart), "Each device is a target, instead of a unit (LUN) of one target."),
+    option("iscsi-apart", Flag(|a| &mut a.apart), "Each device is a target, instead of a unit of one target (16 drives: LUNs 0 to 15)."),
     option(
         "iscsi-window",
         Whole("N", |a| &mut a.window),
@@ -94,27 +95,37 @@ pub const OPTIONS: &[Declared] = &[
     option(
         "store",
         Path("FILE", |a| &mut a.store),
-        "Keep the data in a sparse file, several devices in FILE-0, FILE-1; without it, in memory.",
+        "Keep the data in a sparse file, several devices in FILE-0, FILE-1; a shorter file is made longer, one that another \
+         server uses is refused; without it, in memory.",
     ),
     option(
         "speed",
         Number("X", |a| &mut a.speed),
-        "Simulated seconds in a second, 1 unless given; 0: as fast as possible, with the same simulated times.",
+        "Simulated seconds in a second, 1 unless given; 0: as fast as possible, and the times exist only in the record.",
     ),
     option(
         "busy",
-        Flag(|a| &mut a.busy),
+        Flag(|a| &mut a.options.live.busy),
         "Watch clock and sockets without sleeping while there is work: more exact, takes a processor.",
     ),
-    option("system", Text("NAME", |a| &mut a.system), "Of an experiment with several systems, the one to serve."),
-    option("seed", Whole("N", |a| &mut a.seed), "Replaces the experiment's seed."),
+    option(
+        "system",
+        Text("NAME", |a| &mut a.options.live.system),
+        "Of an experiment with several systems, the one to serve: a shelf has a device for each drive, a RAID one.",
+    ),
+    option(
+        "seed",
+        Whole("N", |a| &mut a.options.live.seed),
+        "Replaces the experiment's seed, from which follow the angles at which the platters start.",
+    ),
     option(
         "record",
-        Path("FILE.csv", |a| &mut a.record),
-        "Write all requests as a trace, with their response times (column response_ns).",
+        Path("FILE.csv", |a| &mut a.options.live.record),
+        "Write all requests as a trace, in order of arrival and with their response times (column response_ns); if that is no \
+         longer possible, the record ends and the server goes on.",
     ),
-    option("control", Path("DIR", |a| &mut a.control), "Show files as of /sys/block/DEVICE there (FUSE)."),
-    option("metrics", Text("ADDRESS", |a| &mut a.metrics), "Serve metrics for Prometheus: HOST:PORT or unix:PATH."),
+    option("control", Path("DIR", |a| &mut a.options.control), "Show files as of /sys/block/DEVICE there (FUSE)."),
+    option("metrics", Text("ADDRESS", |a| &mut a.metrics), "Serve metrics for Prometheus, as /metrics of HOST:PORT or unix:PATH."),
     option(
         "torn-writes",
         Flag(|a| &mut a.torn),
@@ -123,32 +134,33 @@ pub const OPTIONS: &[Declared] = &[
     option(
         "power-loss-at",
         Texts("TIME", |a| &mut a.at),
-        "Lose power at this simulated time, such as \"2 s\"; again.",
+        "Lose power at this simulated time, such as \"2 s\"; may be repeated.",
     ),
     option(
         "power-loss-at-write",
         Wholes("N", |a| &mut a.at_write),
-        "Lose power when the N-th write or flush, counted from 1, is at the drive; again.",
+        "Lose power when the N-th write or flush, counted from 1, is at the drive; may be repeated.",
     ),
     option("power-loss-seed", Whole("N", |a| &mut a.loss_seed), "Chooses what survives; 0 unless given."),
     option(
         "after-power-loss",
         Text("WORD", |a| &mut a.afterwards),
-        "disconnect clients, or continue: what is outstanding fails, and clients go on.",
+        "disconnect clients (the default), or continue: what is outstanding fails, and clients go on.",
     ),
     option(
         "drives",
-        Paths("DIR", |a| &mut a.drive_dirs),
-        "A folder of drive files, searched before those of $HEADSTACK_DRIVES; again.",
+        Paths("DIR", |a| &mut a.options.live.drive_dirs),
+        "A folder of drive files, searched before those of $HEADSTACK_DRIVES; may be repeated.",
     ),
     option("exit-with-parent", Flag(|a| &mut a.exits_with_parent), "End with the process that started this one."),
 ];
 
-/// The arguments so far.
+/// The arguments so far: options that are taken as they are, and others that [`Arguments::finish`] reads.
 #[derive(Debug, Default)]
 pub struct Arguments {
     /// Ends with the process that started it.
     pub exits_with_parent: bool,
+    options: Options,
     target: Option<String>,
     nbd: Option<String>,
     tls: Option<String>,
@@ -162,18 +174,12 @@ pub struct Arguments {
     remote: bool,
     store: Option<PathBuf>,
     speed: Option<f64>,
-    busy: bool,
-    system: Option<String>,
-    seed: Option<u64>,
-    record: Option<PathBuf>,
-    control: Option<PathBuf>,
     metrics: Option<String>,
     torn: bool,
     at: Vec<String>,
     at_write: Vec<u64>,
     loss_seed: Option<u64>,
     afterwards: Option<String>,
-    drive_dirs: Vec<PathBuf>,
 }
 
 /// What a command line asks for.
@@ -248,7 +254,7 @@ impl Arguments {
     /// No drive, or options that do not fit.
     pub fn finish(mut self) -> Result<Options, TargetError> {
         let more = std::env::var_os("HEADSTACK_DRIVES").unwrap_or_default();
-        self.drive_dirs.extend(std::env::split_paths(&more));
+        self.options.live.drive_dirs.extend(std::env::split_paths(&more));
         let missing = || TargetError::Argument("got no drive, need DRIVE or EXPERIMENT; see --help".into());
         let (nbd, iscsi) = (self.over_nbd()?, self.over_iscsi()?);
         let (at, at_write, seed) = (&self.at, &self.at_write, self.loss_seed.unwrap_or(0));
@@ -256,19 +262,15 @@ impl Arguments {
         Ok(Options {
             live: open::Options {
                 target: self.target.ok_or_else(missing)?,
-                system: self.system,
-                drive_dirs: self.drive_dirs,
-                seed: self.seed,
                 store: self.store.map_or(Kept::Memory, Kept::File),
                 speed: self.speed.unwrap_or(1.0),
-                busy: self.busy,
-                record: self.record,
                 losses,
+                ..self.options.live
             },
-            control: self.control,
             metrics: self.metrics.map(|at| (at, self.remote)),
             nbd,
             iscsi,
+            ..self.options
         })
     }
 

@@ -40,10 +40,10 @@ pub struct RequestClass {
     /// Whether the requests belong to it that have its I/O priority in the trace: the column `ioprio` of csv or parquet.
     #[param(default)]
     pub by_ioprio: bool,
-    /// Which requests it is about: `all`, `reads` or `writes`.
+    /// Which requests it is about.
     #[param(default)]
     pub operations: ClassOperations,
-    /// Class of the I/O priority: `none`, `real-time`, `best-effort` or `idle`; with a hint `best-effort` if absent.
+    /// Class of the I/O priority. If absent, with a hint `best-effort`.
     pub ioprio_class: Option<IoprioClass>,
     /// Level of the I/O priority in its class; 0 goes first.
     #[param(default, range = 0..=7)]

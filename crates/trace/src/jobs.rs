@@ -17,25 +17,6 @@
 //! request, the first included, and needs a processor for all of it. Threads that are ready wait for a processor in
 //! order; those that are ready at the same time in the order of the jobs. A thread gives its processor away when it waits
 //! for a request and when its burst is over, and never before: one that waits for nothing keeps it.
-//!
-//! | key | means | default |
-//! |---|---|---|
-//! | `name` | in results | `job-` and its number |
-//! | `threads` | on each device, 1 to 65,536 | needed |
-//! | `devices` | how many devices | 1 |
-//! | `any_device` | each request goes to any of the devices; `threads` are all there are | `false` |
-//! | `first_device` | number of the first one | 0 |
-//! | `think_time` | pause after a request, a length of time or a distribution | 0 s |
-//! | `blocking` | share of its requests that a thread waits for | 1 |
-//! | `flush_every` | writes of a thread after which it flushes: what was written must be on the medium | never |
-//! | `rate` | of each thread | none: as fast as requests end |
-//! | `together` | all threads are due at the same moments | `false` |
-//! | `start` | first burst | 0 s |
-//! | `duration`, `volume` | of a burst | none |
-//! | `every`, `bursts` | distance and number of bursts | one burst |
-//! | `offset` | first byte of the space that is used on each device | 0 B |
-//! | `requests` | `reads`, `sequential`, `local`, `size`, `block`, `footprint`, `zipf`, ... as in a synthetic workload | |
-//!
 //! # Source
 //! fio's jobs with `iodepth=1` (`numjobs`, `thinktime`, `rate_iops`, `size`, `fsync`), which the paper on PCAP used (FAST 2016).
 //! Processors and blocking: the process flow of DiskSim 4.0, where the generators of a load are processes.
@@ -57,11 +38,11 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-/// One job, as in an experiment's TOML; the keys are in this module's description.
+/// One job, as in an experiment's TOML.
 #[derive(Debug, Clone, PartialEq, Table)]
 #[table(check = Job::is_possible)]
 pub struct Job {
-    /// Name in results.
+    /// Name in results; `job-` and its number if absent.
     #[param(default)]
     pub name: String,
     /// Threads on each device.
@@ -76,27 +57,29 @@ pub struct Job {
     /// Whether each request goes to any of the devices. `threads` is then the number of all threads.
     #[param(default)]
     pub any_device: bool,
-    /// Pause after a request; on processors, computation before it.
+    /// Pause of a thread after a request; on processors, computation before it.
     #[param(default = Distribution::Value(Span::ZERO))]
     pub think_time: Distribution<Span>,
-    /// Share of its requests that a thread waits for.
+    /// Share of its requests that a thread waits for; after the others it goes on at once.
     #[param(default = 1.0, range = 0.0..=1.0)]
     pub blocking: f64,
-    /// After so many writes of its own a thread issues a flush and waits for its end, as fio does with `fsync`.
+    /// Writes of a thread after which it issues a flush and waits for its end, as databases do and fio with `fsync`;
+    /// never if absent.
     #[param(range = 1..=u32::MAX)]
     pub flush_every: Option<u32>,
-    /// Requests per second of each thread; flushes are not counted.
+    /// Requests per second of each thread, without flushes; a thread that is late issues at once until it has caught
+    /// up. If absent, as fast as requests end.
     #[param(range = Frequency(1e-6)..=Frequency(1e6))]
     pub rate: Option<Frequency>,
-    /// Whether all threads are due at the same moments.
+    /// Whether all threads are due at the same moments; else each has an offset of its own.
     #[param(default)]
     pub together: bool,
     /// Beginning of the first burst.
     #[param(default)]
     pub start: Span,
-    /// Length of a burst.
+    /// Length of a burst; no end if absent.
     pub duration: Option<Span>,
-    /// Bytes asked for in a burst, on each device.
+    /// Bytes on a device after which a burst ends; no end if absent.
     #[param(range = Bytes(1)..=Bytes(u64::MAX))]
     pub volume: Option<Bytes>,
     /// From the beginning of a burst to that of the next.
@@ -107,7 +90,8 @@ pub struct Job {
     /// First byte that is used on each device.
     #[param(default)]
     pub offset: Bytes,
-    /// What the requests are.
+    /// What the requests are: `reads`, `sequential`, `local`, `size`, `block`, `footprint`, `zipf`, ... as in a
+    /// synthetic workload.
     #[param(default)]
     pub requests: Synthetic,
     /// The classes that its requests can have.

@@ -27,7 +27,6 @@ def command(
             help="Serve SCSI disks over iSCSI at HOST:PORT, by default 127.0.0.1:3260; NBD then only with --nbd.",
         ),
     ] = None,
-    exit_with_parent: Annotated[bool, Option(help="End with the process that started this one.")] = False,
     **options: Unpack[ServerOptions],
 ) -> None:
     """Serve a simulated drive as a network block device or SCSI disk, in real time.
@@ -48,7 +47,7 @@ def command(
     from headstack.live import emulation
 
     if _bridge.known("become_server"):
-        _bridge.call("become_server", exit_with_parent)
+        _bridge.call("become_server")
     # Before anybody knows the address.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -31,15 +31,16 @@ def _show(entry: Mapping[str, Any], form: Form, as_json: bool) -> None:
     if "parameters" in entry:
         _terminal.print_table(
             [("parameter", True), ("default", True), ("bounds", True), ("what", True)],
-            [[p["key"], _default(p["default"]), p["bounds"], p["what"]] for p in entry["parameters"]],
+            [[p["key"], _default(p), p["bounds"], p["what"]] for p in entry["parameters"]],
             form=form,
         )
 
 
-def _default(value: Any) -> str:
-    """Return a default as in TOML, without the quotes of a text."""
+def _default(parameter: Mapping[str, Any]) -> str:
+    """Return the default of a parameter as in TOML, without the quotes of a text."""
+    value = parameter["default"]
     if value is None:
-        return "–"  # noqa: RUF001
+        return "needed" if parameter["needed"] else "–"  # noqa: RUF001
     return value if isinstance(value, str) else json.dumps(value)
 
 

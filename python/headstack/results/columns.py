@@ -570,7 +570,7 @@ class CappingSeries(Record):
 
 
 class Capping(Record):
-    """How a cap was kept, and at what cost; the definitions are in this module's description."""
+    """How a cap was kept, and at what cost."""
 
     policy: str
     """The policy."""
@@ -579,34 +579,36 @@ class Capping(Record):
     """Its parameters, also those that the table leaves out."""
 
     observed_s: float
-    """Seconds that were observed, and those under a cap."""
+    """Seconds that were observed."""
 
     capped_s: float
     """Seconds under a cap."""
 
     violation_s: float
-    """Seconds above cap plus tolerance."""
+    """Seconds with a power above cap plus `tolerance`."""
 
     over_cap_j: float
-    """Watt-seconds above the cap."""
+    """Energy above the cap: the sum of what exceeds it, watt-seconds."""
 
     worst_over_cap_w: float
-    """Most watts above the cap."""
+    """Most watts by which an interval exceeded the cap."""
 
     power_mean_w: float
-    """Mean power, and its maximum over an interval."""
+    """Mean power."""
 
     power_max_w: float
     """Largest mean power of an interval."""
 
     settling_s: Settling
-    """How fast falling caps were met."""
+    """Time after a change of the cap to a lower one or from none until the mean of five intervals is within cap plus
+    `tolerance`, and stays there for ten intervals; caps of fewer than ten intervals are not judged."""
 
     power_deviation_w: float
-    """Oscillation under constant caps, in watts."""
+    """Oscillation: standard deviation of means of five intervals, in the second half of each time under one cap, in
+    watts."""
 
     n_changes: int
-    """Settings that changed."""
+    """Settings that changed, over all drives."""
 
     response_time_s: Times
     """From submission to completion."""
@@ -738,7 +740,7 @@ class System(Record):
     """Requests after the warm-up, failed ones included."""
 
     n_errors: int
-    """Failed ones."""
+    """Failed requests."""
 
     n_dropped: int
     """Requests beyond the end of a device that were left out (`past_end`)."""
@@ -753,7 +755,7 @@ class System(Record):
     """Requests that succeeded, per second."""
 
     throughput_bytes_per_s: float
-    """Their bytes per second."""
+    """Bytes of these requests per second."""
 
     response_time_s: Times
     """From arrival to completion."""
@@ -765,7 +767,7 @@ class System(Record):
     """Confidence interval of the mean response time; None for few requests, or without a steady state."""
 
     operations: Operations
-    """Results of `read`, `write` and `flush`, each if it occurs."""
+    """The same of `read`, `write` (with or without forced unit access) and `flush`, each if it occurs."""
 
     classes: list[RequestClass]
     """Results of each class of requests, in the order of the workload; absent without classes."""
@@ -777,20 +779,21 @@ class System(Record):
     """Means per request; they add up to the mean response time."""
 
     queue_parts_s: QueueParts
-    """Means per request; they add up to its `queue`."""
+    """Where requests wait: means per request that add up to the `queue` of `components_s`."""
 
     nonzero_seek_ratio: float
     """Share of requests for which an arm moved."""
 
     cache_hit_ratio: float
-    """Share of requests served from buffers."""
+    """Share of requests served from buffers: all data are there when the drive looks; a read that waits for read-ahead
+    is a miss."""
 
     queue_depth_mean: float
     """Mean number of requests in the system, failed ones included."""
 
     utilisation: float
     """Mean over the drives of the share of time in which the mechanism seeks, waits or transfers, for requests or in
-    the background."""
+    the background; the mean of several assemblies that can work at once."""
 
     utilisation_background: float
     """The part of `utilisation` that is background work."""
@@ -817,13 +820,13 @@ class System(Record):
     """How a power cap was kept; absent without capping."""
 
     layers: list[Layer]
-    """The layers over the drives, from the host down; absent without layers."""
+    """The layers over the drives, from the host down, each the sum of equal ones; absent without layers."""
 
     cost_usd: Cost
     """Cost of the drives; None if their description has none."""
 
     energy_cost_usd: float
-    """Cost of the mean power over the years of `RunResult.cost`."""
+    """Cost of the mean power over the years of `cost`."""
 
     quantile_method: str
     """`exact`, or `hdr-3`: an HdrHistogram with three significant figures."""

@@ -27,7 +27,7 @@ class Cap(TypedDict, total=False):
 
 
 class Signal(TypedDict, total=False):
-    """A random cap."""
+    """A cap that changes at random, like a share of a rack's budget."""
 
     mean: Required[Power]
     """Long-term mean. 0.001 W to 1000000 W. Unit: one of W, mW."""
@@ -62,19 +62,19 @@ class Capping(TypedDict, total=False):
         | PcapSParameters
         | ThrottleParameters
     )
-    """Parameters of the policy."""
+    """Parameters of the policy; for several drives also `tiers`, `share` and `weights`."""
 
     interval: LengthOfTime
     """Time between two readings of the meter. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "1 s"."""
 
     efficiency: float
-    """Efficiency of the power supply. 0.1 to 1. Default: 1.0."""
+    """Efficiency of the power supply; the meter measures the power that goes into it. 0.1 to 1. Default: 1.0."""
 
     noise: Power
     """Standard deviation of a reading. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""
 
     resolution: Power
-    """Step of readings. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""
+    """Step to which readings are rounded. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""
 
     delay: LengthOfTime
     """Age of the latest reading. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "0 ms"."""
@@ -84,13 +84,14 @@ class Capping(TypedDict, total=False):
     percentile; `p99`: The 99th percentile; `max`: The longest. Default: "mean"."""
 
     caps: Sequence[Cap]
-    """The cap over time."""
+    """The cap over time: `{ at, cap }` each; `at` counts from the first request, without `cap` the cap ends."""
 
     cap_file: Path
-    """A file with the cap over time."""
+    """CSV with the cap over time: seconds and watts; empty watts: no cap."""
 
     signal: Signal
-    """A random cap."""
+    """A cap that changes at random, like a share of a rack's budget."""
 
     tolerance: Power
-    """How far the power may exceed the cap without a violation. 0 W to 1000 W. Unit: one of W, mW. Default: "0 W"."""
+    """How far the power may exceed the cap without counting as a violation. 0 W to 1000 W. Unit: one of W, mW. Default:
+    "0 W"."""

@@ -285,7 +285,16 @@ class Link(TypedDict, total=False):
     """Whether the link stays connected for the whole command, without disconnection or reselection. Default: false."""
 
 
-class Queue(TypedDict, total=False):
+class SchedulerParametersKeys(TypedDict, total=False):
+    """Keys that several tables have."""
+
+    scheduler_parameters: (
+        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters | DeadlineSptfParameters
+    )
+    """Parameters of the scheduler."""
+
+
+class Queue(SchedulerParametersKeys, total=False):
     """Number of commands that the drive holds, and the order in which it serves them."""
 
     depth: int
@@ -296,12 +305,7 @@ class Queue(TypedDict, total=False):
     `waiting`: Waiting commands only, as in DiskSim. Default: "tags"."""
 
     scheduler: SchedulerName
-    """Name of a scheduler of the `scheduler` folder. Default: "fcfs"."""
-
-    scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters | DeadlineSptfParameters
-    )
-    """Parameters of the scheduler, as its file documents."""
+    """Name of the scheduler. Default: "fcfs"."""
 
     age_limit: LengthOfTime
     """A command older than this is served next, whatever the scheduler prefers; 0: never. 0 ms to 86400 s. Unit: one of
@@ -345,7 +349,7 @@ class Read(TypedDict, total=False):
 
 
 class DurationLimit(TypedDict, total=False):
-    """Duration limits and priorities of commands; see `limits/mod.rs`."""
+    """Duration limits and priorities of commands."""
 
     enabled: Literal["none", "limits", "priority"]
     """Which of them the drive heeds: no hints, `limits` (Linux: `cdl_enable`) or `priority` (Linux: `ncq_prio_enable`).
@@ -427,13 +431,13 @@ class Drive(TypedDict, total=False):
     """Platters, tracks, zones and address order of one stack."""
 
     seek: Required[Seek]
-    """Seek model and its parameters: `model = "table"` and so on, see the `seek` folder."""
+    """Seek times by distance, `model = "table"` and so on."""
 
     positioning: Positioning
     """Head switches and settling."""
 
     mapping: MappingModel
-    """Where on the medium written blocks go: see the `mapping` folder. Empty: `model = "identity"`."""
+    """Where on the medium written blocks go. Empty: `model = "identity"`."""
 
     media_scan: MediaScan
     """A scan of the whole medium during foreground work. Default: {"mode": "none", "block": "16384 B"}."""
@@ -451,13 +455,13 @@ class Drive(TypedDict, total=False):
     """Number of commands that the drive holds, and the order in which it serves them."""
 
     duration_limits: DurationLimit
-    """Duration limits and priorities of commands; see `limits/mod.rs`."""
+    """Duration limits and priorities of commands."""
 
     power: PowerModel
-    """Power by state, see the `power` folder. Default: {"model": "modes"}."""
+    """Power by state. Default: {"model": "modes"}."""
 
     cost: Cost
-    """Cost of the drive, see the `cost` folder; empty if unknown."""
+    """Cost of the drive in dollars; empty if unknown."""
 
     sources: Mapping[str, str]
     """The source of each value, by dotted key or a prefix of it (`"geometry.rotation_speed"`, `"seek"`): a document, or

@@ -16,33 +16,35 @@ class Run(TypedDict, total=False):
     """Seed of all random streams. Default: 0."""
 
     threads: int
-    """Threads; all cores if absent. 1 or more."""
+    """Number of threads, for systems and workloads side by side and for parts of one system that share no drive; it has
+    no effect on the results; all cores if absent. 1 or more."""
 
     duration: LengthOfTime
-    """No arrivals later than this after the first one. Unit: one of s, ms, us, ns, min, h."""
+    """No arrivals later than this after the first one; the whole workload if absent. Unit: one of s, ms, us, ns, min,
+    h."""
 
     max_requests: int
-    """Most requests, per system and workload. 1 or more."""
+    """Most requests, per system and workload; the whole workload if absent. 1 or more."""
 
     log_requests: bool
-    """Writes a log of all requests (needs an output folder). Default: false."""
+    """Whether to log every request; needs an output folder. Default: false."""
 
     exact_limit: int
     """Number of response times that are kept exactly; above it a histogram is used. Default: 1000000."""
 
     allowed_errors: float
-    """Share of the requests that may fail; if more fail, the run is an error. A few do not move the results much. 0 to
-    1. Default: 0.05."""
+    """Share of the requests of a system that may fail; more are an error (exit code 2), unless parts fail in the
+    experiment (`fail`, `faults`, `gone`). 0 to 1. Default: 0.05."""
 
 
 class ExperimentCost(TypedDict, total=False):
     """Prices for the cost of energy."""
 
     energy_usd_per_kwh: float
-    """US dollars per kilowatt-hour. 0 or more. Default: 0.12."""
+    """Price of energy, in US dollars per kilowatt-hour. 0 or more. Default: 0.12."""
 
     years: float
-    """How long the system runs. 0 or more. Default: 5.0."""
+    """Years for which the mean power of the workload is drawn. 0 or more. Default: 5.0."""
 
     pue: float
     """Power usage effectiveness: the power of the building divided by that of its machines. 1 or more. Default: 1.5."""

@@ -34,10 +34,10 @@ class Zone(TypedDict, total=False):
     """Sectors at the front of the zone that have no address. Fewer than the zone has. Default: 0."""
 
     spares: int
-    """Spare sectors (tracks for [`Sparing::Tracks`]) per zone, cylinder, track or range. Default: 0."""
+    """Spare sectors (tracks, with `sparing = "tracks"`) per zone, cylinder, track or range. Default: 0."""
 
     slips: Sequence[int]
-    """Slipped sectors: physical indices from the zone's start (tracks for [`Sparing::Tracks`]). Within the zone."""
+    """Slipped sectors: physical indices from the zone's start (tracks, with `sparing = "tracks"`). Within the zone."""
 
     remaps: Sequence[Sequence[int]]
     """Remapped sectors: `[from, to]`, physical indices from the zone's start. Within the zone. Each: 2 entries."""
@@ -89,18 +89,14 @@ class GeometryCylinderMajor(GeometryCommon, total=False):
     """No parameters."""
 
     layout: Literal["cylinder-major", "serpentine", "serpentine-disk"]
-    """The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads reversed in odd cylinders
-    of each zone), `serpentine-disk` (in odd cylinders of the disk), `banded`, `adaptive` (bands; each surface with bits
-    and tracks per inch of its own), `extents`."""
+    """The order of addresses."""
 
 
 class GeometryBanded(GeometryCommon, total=False):
     """Parameters of `banded`."""
 
     layout: Required[Literal["banded"]]
-    """The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads reversed in odd cylinders
-    of each zone), `serpentine-disk` (in odd cylinders of the disk), `banded`, `adaptive` (bands; each surface with bits
-    and tracks per inch of its own), `extents`."""
+    """The order of addresses."""
 
     band_cylinders: Required[int]
     """Cylinders per band; the last band of a zone may be narrower. 1 or more."""
@@ -130,18 +126,17 @@ class GeometryAdaptive(GeometryCommon, total=False):
     """The keys that this layout adds to `[geometry]`."""
 
     layout: Required[Literal["adaptive"]]
-    """The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads reversed in odd cylinders
-    of each zone), `serpentine-disk` (in odd cylinders of the disk), `banded`, `adaptive` (bands; each surface with bits
-    and tracks per inch of its own), `extents`."""
+    """The order of addresses."""
 
     band_cylinders: Required[int]
-    """Nominal tracks per band. 1 to 50000000."""
+    """Radial width of a band, in nominal tracks, the same on every surface. The last band of a zone may be narrower. 1
+    to 50000000."""
 
     density: Density | Sequence[Density]
-    """The densities of each surface, or of all."""
+    """Factors on the nominal bits and tracks per inch, 0.25 to 4: one entry for each surface, or one for all."""
 
     surface_zones: Sequence[Sequence[SurfaceZone]]
-    """For each surface the formats of its zones, instead of `density`."""
+    """Instead of `density`: for each surface a list with one `{ tracks_per_band, sectors_per_track }` for each zone."""
 
     head_order: Literal["same", "alternate"]
     """The order of the heads in successive bands. `same`: From the first head to the last in every band; `alternate`:
@@ -152,20 +147,19 @@ class GeometryAdaptive(GeometryCommon, total=False):
     heads, outward on odd ones. Default: "inward"."""
 
     outer_radius: Length
-    """Radius of the outer edge of the first cylinder. 0.001 m to 1 m. Unit: one of mm, cm, m, um, in."""
+    """Radius of the outer edge of the first cylinder ("46 mm"); it changes no time. 0.001 m to 1 m. Unit: one of mm,
+    cm, m, um, in."""
 
     inner_radius: Length
-    """Radius of the inner edge of the last cylinder, less than the outer radius. 0.001 m to 1 m. Unit: one of mm, cm,
-    m, um, in."""
+    """Radius of the inner edge of the last cylinder, less than the outer radius; it changes no time. 0.001 m to 1 m.
+    Unit: one of mm, cm, m, um, in."""
 
 
 class GeometryExtents(GeometryCommon, total=False):
     """The parameters: the map."""
 
     layout: Required[Literal["extents"]]
-    """The order of addresses, see the `layout` folder: `cylinder-major`, `serpentine` (heads reversed in odd cylinders
-    of each zone), `serpentine-disk` (in odd cylinders of the disk), `banded`, `adaptive` (bands; each surface with bits
-    and tracks per inch of its own), `extents`."""
+    """The order of addresses."""
 
     extents: Required[Sequence[Sequence[int]]]
     """Runs of addresses, in any order: `[first address, count, cylinder, head, first sector]`. Each: 5 entries."""

@@ -68,7 +68,7 @@ class RebuildRateKeys(TypedDict, total=False):
     GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
 
     rebuild_rate_min: DataRate
-    """Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`. Unit: one of B/s, kB/s,
+    """Rate up to which the rebuild does not give way to requests; `rebuild_rate` if absent. Unit: one of B/s, kB/s,
     MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
 
     rebuild_request: Size
@@ -171,8 +171,8 @@ class LayerHostQueue(OfKeys, total=False):
     separate pools, with batchers; `blk-mq`: One pool."""
 
     nr_requests: int
-    """Places; requests at the lower layer hold theirs. If absent 128 for `legacy`; for `blk-mq` twice the depth, at
-    most 256, and for `none` the depth. 4 to 65536."""
+    """Places; requests at the lower layer hold theirs. If absent, 128 for `legacy`, and for `blk-mq` twice the depth,
+    at most 256 (with `none` the depth). 4 to 65536."""
 
     depth: int
     """Requests at the lower layer at once. 1 to 65536. Default: 32."""
@@ -234,7 +234,7 @@ class LayerThrottle(OfKeys, total=False):
     name: Required[Literal["throttle"]]
 
     iops: Rate
-    """Requests per second; no limit if neither this nor `bandwidth` is given. Unit: one of /s, /min, /h, iops."""
+    """Requests per second; no limit if absent. Unit: one of /s, /min, /h, iops."""
 
     bandwidth: DataRate
     """Bytes per second, instead of `iops`. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""

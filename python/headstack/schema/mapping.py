@@ -18,11 +18,10 @@ class Cleaning(TypedDict, total=False):
     """When and how cylinders are emptied: see `[mapping.cleaning]`."""
 
     policy: CleaningPolicyName
-    """Which cylinder is emptied, and where its blocks go: the name of a file in `mapping/cleaning`; `none`: no
-    cleaning. Default: "none"."""
+    """Which cylinder is emptied, and where its blocks go; `none`: no cleaning. Default: "none"."""
 
     policy_parameters: Mapping[str, object]
-    """Parameters of the policy, as its file documents."""
+    """Parameters of the policy."""
 
     low: float
     """Cleaning starts when less than this share of the cylinders is empty. 0 to 1. Default: 0.1."""
@@ -31,19 +30,18 @@ class Cleaning(TypedDict, total=False):
     """Cleaning stops when this share of the cylinders is empty, `low` or more. 0 to 1. Default: 0.2."""
 
     pressed: float
-    """When less than this share of the cylinders is empty, `low` or less, cleaning does not wait for idle time. 0 to 1.
-    Default: 0.0."""
+    """Cleaning is *pressed* when less than this share of the cylinders is empty, `low` or less: it no longer waits for
+    idle time. 0 to 1. Default: 0.0."""
 
     moves: int
-    """When less than `pressed` is empty: reads and writes of cleaning after each pass that writes. 1 to 10000. Default:
-    4."""
+    """When pressed: reads and writes of cleaning after each pass that writes. 1 to 10000. Default: 4."""
 
     idle_after: LengthOfTime
     """How long the mechanism must have been idle before a block is moved. 0 ms to 86400 s. Unit: one of s, ms, us, ns,
     min, h. Default: "10 ms"."""
 
     arm: int
-    """The arm of each unit that cleans; if absent, the first one that always writes."""
+    """The arm of each unit that cleans, one that always writes; the first such arm if absent."""
 
 
 class Recovery(TypedDict, total=False):
@@ -68,10 +66,10 @@ class MappingLog(TypedDict, total=False):
     one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "4096 B"."""
 
     policy: WritingPolicyName
-    """Which free slot takes a block: the name of a file in `mapping/policy`. Default: "eager"."""
+    """Which free slot takes a block. Default: "eager"."""
 
     policy_parameters: EagerParameters
-    """Parameters of the policy, as its file documents."""
+    """Parameters of the policy."""
 
     reserve: float
     """Share of the slots that are not offered as capacity. 0 to 0.9. Default: 0.0."""

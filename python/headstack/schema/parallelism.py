@@ -130,8 +130,7 @@ class Parallelism(TypedDict, total=False):
 
     roles: Sequence[Sequence[Literal["read", "write"]]] | Role
     """What each assembly of a stack may serve, in order: `[["write"], ["read"]]` for an arm that writes and one that
-    reads. Or a table with `policy`, a name of the `roles` folder, and its parameters. Empty: all serve reads and
-    writes."""
+    reads. Or a table with `policy` and its parameters. Empty: all serve reads and writes."""
 
     stack_unit: Size
     """Addresses are striped over the stacks in pieces of this size. 0: one stack after another. 0 B to 1099511627776 B.

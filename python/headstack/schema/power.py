@@ -10,8 +10,8 @@ class IdleA(TypedDict, total=False):
     """Part of the electronics is off."""
 
     timer: LengthOfTime
-    """Time without work after which the condition is entered; absent: no timer. 0.001 us to 429496729500 ms. Unit: one
-    of s, ms, us, ns, min, h."""
+    """Time without work after which the drive enters the condition by itself; never if absent. 0.001 us to 429496729500
+    ms. Unit: one of s, ms, us, ns, min, h."""
 
     nominal_timer: LengthOfTime
     """The timer as the maker sets it or advises; used with `timers = "nominal"` only. 0.001 us to 429496729500 ms.
@@ -24,7 +24,8 @@ class IdleA(TypedDict, total=False):
     """Mean power while entering; absent: that of the previous condition. 0 W to 100000 W. Unit: one of W, mW."""
 
     recovery_time: LengthOfTime
-    """Time from a command to the start of its service. 0 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
+    """Time from a command to the start of its service. If absent, for standby `spin_up_time`, else an error. 0 ms to
+    3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     recovery_power: Power
     """Mean power while leaving; absent: idle power, or `spin_up` for standby. 0 W to 100000 W. Unit: one of W, mW."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Required, TypeAlias, TypedDict
 
 from headstack.schema.capping import Capping
-from headstack.schema.drive import Drive, DurationLimit
+from headstack.schema.drive import Drive, DurationLimit, SchedulerParametersKeys
 from headstack.schema.layers import (
     Bad,
     Layer,
@@ -17,27 +17,14 @@ from headstack.schema.layers import (
     StripeUnitKeys,
     UnitKeys,
 )
-from headstack.schema.models import (
-    AgedSptfParameters,
-    BfqParameters,
-    DeadlineParameters,
-    DeadlineSptfParameters,
-    DepthAgedSptfParameters,
-    MqDeadlineParameters,
-    RangesParameters,
-    SatfParameters,
-    VscanParameters,
-)
+from headstack.schema.models import BfqParameters, DeadlineParameters, MqDeadlineParameters, RangesParameters
 from headstack.schema.plain import Path
 from headstack.schema.quantities import DataRate, LengthOfTime, Rate, RotationSpeed
 from headstack.schema.words import ElevatorName, LayerName, OrganisationName, PowerCondition, SchedulerName
 
 
-class DriveKeys(TypedDict, total=False):
+class CountKeys(TypedDict, total=False):
     """Keys that several tables have."""
-
-    drive: Path | Drive
-    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table."""
 
     count: int
     """Number of drives. Default: 1."""
@@ -49,33 +36,27 @@ class DriveKeys(TypedDict, total=False):
     """Values of the drive to change, by dotted key or nested tables."""
 
     scheduler: SchedulerName
-    """Scheduler of the drives."""
+    """Scheduler of the drives; the drive's if absent."""
 
     queue_depth: int
-    """Commands that each drive's scheduler sees; 0: all."""
+    """Commands that each drive's scheduler sees, the rest wait in order; 0: all; the drive's if absent."""
 
     cache: Mapping[str, object]
     """Values of the drive's cache to change."""
 
     dash: str
-    """Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`. Form: the degrees of
-    parallelism: D<stacks>A<arms>S<surfaces>H<heads>."""
+    """Stacks, arm assemblies, surfaces at once and heads per arm of the drives: `D1A2S1H1`; the drive's if absent.
+    Form: the degrees of parallelism: D<stacks>A<arms>S<surfaces>H<heads>."""
 
     parallelism: Mapping[str, object]
     """Values of the drive's parallelism to change: limits, angles, faults."""
 
 
-class SchedulerParametersKeys(TypedDict, total=False):
-    """Keys that several tables have."""
-
-    scheduler_parameters: (
-        VscanParameters | SatfParameters | AgedSptfParameters | DepthAgedSptfParameters | DeadlineSptfParameters
-    )
-    """Parameters of the scheduler."""
-
-
-class SystemDrive(DriveKeys, SchedulerParametersKeys, total=False):
+class SystemDrive(SchedulerParametersKeys, CountKeys, total=False):
     """Drives of one kind."""
+
+    drive: Path | Drive
+    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table."""
 
 
 class OrganisationIndependent(TypedDict, total=False):
@@ -107,7 +88,10 @@ Organisation: TypeAlias = (
 
 
 class IdleTimer(TypedDict, total=False):
-    """Timer of a low-power condition."""
+    """Timer of a low-power condition: `{ condition = "standby", after = "10 s" }`.
+
+    Without `after` as in the drive's file.
+    """
 
     condition: Required[PowerCondition]
     """`idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`: Part of the electronics is
@@ -118,7 +102,7 @@ class IdleTimer(TypedDict, total=False):
 
 
 class SpindleSpeed(TypedDict, total=False):
-    """New speed of the spindles."""
+    """`{ speed = "5400 rpm", takes = "2 s" }`: the new speed, and the time to reach it."""
 
     speed: Required[RotationSpeed]
     """The new speed. Unit: rpm."""
@@ -128,7 +112,7 @@ class SpindleSpeed(TypedDict, total=False):
 
 
 class Fail(TypedDict, total=False):
-    """A part that fails."""
+    """A head that fails, or without `surface` the whole assembly; all keys may be left out."""
 
     stack: int
     """Disk stack, from 0. Default: 0."""
@@ -144,7 +128,10 @@ class Fail(TypedDict, total=False):
 
 
 class FailZone(TypedDict, total=False):
-    """A zone of a host-managed drive that fails."""
+    """A zone of a host-managed drive that fails.
+
+    `{ block = 524288, becomes = "read-only" }`: the one that begins there; also `"offline"`.
+    """
 
     block: Required[int]
     """Its first 512-byte block."""
@@ -155,14 +142,17 @@ class FailZone(TypedDict, total=False):
 
 
 class Stuck(TypedDict, total=False):
-    """Of a fault layer: nothing is answered for a time."""
+    """Fault: `{ lasts = "3 s" }`: nothing is answered for this time."""
 
     lasts: Required[LengthOfTime]
     """For how long. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min, h."""
 
 
 class Weak(UnitKeys, total=False):
-    """Of a fault layer: blocks that are read only after some time, or are well again."""
+    """Fault: blocks whose reads end so much later and are good, until they are written.
+
+    `{ block = 2048, blocks = 8, takes = "700 ms" }`; 0 s: they are well again.
+    """
 
     takes: Required[LengthOfTime]
     """How much longer a read takes; 0 s: they are well again. 0 ms to 3162240000 s. Unit: one of s, ms, us, ns, min,
@@ -173,14 +163,15 @@ class Change(SchedulerParametersKeys, total=False):
     """One entry of `[[system.change]]`: a time, the drives or layers concerned, and one setting."""
 
     at: Required[LengthOfTime]
-    """Time after the arrival of the first request; 0 or more. Unit: one of s, ms, us, ns, min, h."""
+    """Time after the arrival of the first request, before a request that arrives at the same time; 0 or more. Unit: one
+    of s, ms, us, ns, min, h."""
 
     drives: Sequence[int]
     """Drive numbers from 0; all drives if absent."""
 
     layer: object
-    """Entry of the system's `layers`: its number from 0, or its name if only one layer has that name. An organisation
-    that is a layer has a name only."""
+    """Entry of the system's `layers`: its number from 0, or its name if only one layer has it; of an organisation with
+    redundancy its name."""
 
     instances: Sequence[int]
     """Instances of that layer, from 0; all if absent."""
@@ -192,34 +183,36 @@ class Change(SchedulerParametersKeys, total=False):
     """Name of the scheduler."""
 
     arms_in_motion: int
-    """Commands in service at once."""
+    """Commands in service at once, from 1 to the number for which the drive was built."""
 
     duration_limits: DurationLimit
     """Duration limits and priorities: the whole table of a drive."""
 
     heeded_hints: Literal["none", "limits", "priority"]
-    """Which hints of commands the drives heed: `none`, `limits` or `priority`. `none`: None of them; `limits`: Duration
-    limits; `priority`: The high priority of native command queueing."""
+    """Which hints of commands the drives heed. `none`: None of them; `limits`: Duration limits; `priority`: The high
+    priority of native command queueing."""
 
     power_condition: PowerCondition
-    """`active`, `idle_a`, `idle_b`, `idle_c` or `standby`. `active`: Ready for commands; `idle_a`: Part of the
+    """Power condition that the drives enter, one that they have. `active`: Ready for commands; `idle_a`: Part of the
     electronics is off; `idle_b`: Heads unloaded as well; `idle_c`: Lower spindle speed as well; `standby`: Spun
     down."""
 
     idle_timer: IdleTimer
-    """Timer of a low-power condition."""
+    """Timer of a low-power condition: `{ condition = "standby", after = "10 s" }`. Without `after` as in the drive's
+    file."""
 
     spindle_speed: SpindleSpeed
-    """New speed of the spindles."""
+    """`{ speed = "5400 rpm", takes = "2 s" }`: the new speed, and the time to reach it."""
 
     fail: Fail
-    """A part that fails."""
+    """A head that fails, or without `surface` the whole assembly; all keys may be left out."""
 
     fail_zone: FailZone
-    """A zone of a host-managed drive that fails."""
+    """A zone of a host-managed drive that fails. `{ block = 524288, becomes = "read-only" }`: the one that begins
+    there; also `"offline"`."""
 
     nr_requests: int
-    """Host queue: places for requests."""
+    """Host queue: places; in `legacy` queues at once, in `blk-mq` when all requests have completed."""
 
     depth: int
     """Host queue: most requests below it at once."""
@@ -228,60 +221,68 @@ class Change(SchedulerParametersKeys, total=False):
     """Host queue: time to the deadline of reads that arrive from now on. Unit: one of s, ms, us, ns, min, h."""
 
     elevator: ElevatorName
-    """Host queue: name of another elevator."""
+    """Host queue with `blk-mq` places: another elevator, once all requests have completed; the number of places is then
+    the usual one."""
 
     elevator_parameters: DeadlineParameters | MqDeadlineParameters | RangesParameters | BfqParameters
     """Parameters of the elevator."""
 
     member_gone: int
-    """Volume: a member that is gone from now on."""
+    """Volume: a member that fails or is removed."""
 
     member_back: int
-    """Volume: a member that comes back with the data that it had."""
+    """Volume: a missing member that returns; blocks written meanwhile are stale on it."""
 
     member_replaced: int
-    """Volume: a missing member that is replaced by an empty one."""
+    """Volume: a missing member that is replaced by an empty one; all its blocks are stale."""
 
     rebuild_rate: DataRate
-    """Volume: rate at which stale data is rebuilt; 0: not at all. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s,
-    Mb/s, Gb/s."""
+    """Volume: most that is rebuilt of stale data in a second; 0: not at all. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s,
+    MiB/s, Mb/s, Gb/s."""
 
     bandwidth: DataRate
-    """Link: bandwidth in each direction. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
+    """Link: bandwidth in each direction, for transfers that begin afterwards. Unit: one of B/s, kB/s, MB/s, GB/s,
+    KiB/s, MiB/s, Mb/s, Gb/s."""
 
     iops_limit: Rate
-    """Of a throttle: requests per second; 0: no limit. Unit: one of /s, /min, /h, iops."""
+    """Throttle: requests per second; 0: no limit. Unit: one of /s, /min, /h, iops."""
 
     bandwidth_limit: DataRate
-    """Of a throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
+    """Throttle: bytes per second; 0: no limit. Unit: one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, Mb/s, Gb/s."""
 
     slow: Slow
-    """Of a fault layer: a share of the requests is late."""
+    """Fault: `{ ratio = 0.01, by = "300 ms", lasts = "1 min" }`: this share of the requests ends so much later, which
+    ones follows from the layer's `seed`; without `lasts` until the next change."""
 
     stuck: Stuck
-    """Of a fault layer: nothing is answered for a time."""
+    """Fault: `{ lasts = "3 s" }`: nothing is answered for this time."""
 
     bad: Bad
-    """Of a fault layer: blocks that are bad, or good again."""
+    """Fault: `{ unit = 0, block = 2048, blocks = 8, fails = "reads" }`: 512-byte blocks whose `reads`, `writes` or
+    `all` fail; what is written can be read again. `none`: they are good again."""
 
     gone: bool
-    """Of a fault layer: whether the device is gone."""
+    """Fault: `true`: requests fail at once; `false`: the device is back with its data."""
 
     busy: Stuck
-    """Of a fault layer: no further requests are taken for a time."""
+    """Fault: `{ lasts = "3 s" }`: what arrives waits for this time; what is in the drive goes on."""
 
     weak: Weak
-    """Of a fault layer: blocks that are read only after some time, or are well again."""
+    """Fault: blocks whose reads end so much later and are good, until they are written. `{ block = 2048, blocks = 8,
+    takes = "700 ms" }`; 0 s: they are well again."""
 
     predicts_failure: bool
-    """Of a fault layer: whether the drive says that it is about to fail."""
+    """Fault: whether a SCSI disk says that it is about to fail; nothing else changes."""
 
 
-class System(DriveKeys, SchedulerParametersKeys, total=False):
+class System(SchedulerParametersKeys, CountKeys, total=False):
     """One system: drives, their organisation and their layers."""
 
     name: str
     """Name in results; the drive's name if absent."""
+
+    drive: Path | Drive
+    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; needed without `drives`."""
 
     drives: Sequence[SystemDrive]
     """Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values to
@@ -299,7 +300,7 @@ class System(DriveKeys, SchedulerParametersKeys, total=False):
     `synchronized`: All have the same angle at all times. Default: "free"."""
 
     seed: int
-    """Seed of this system's drives instead of the run's."""
+    """Seed of this system's drives; the run's if absent."""
 
     change: Sequence[Change]
     """Changes while it runs."""

@@ -10,9 +10,9 @@ from headstack.schema.words import Arrivals, IoprioClass, TraceFormatName
 
 
 class LocalDistance(TypedDict, total=False):
-    """Distance of a local request from the last one, in both directions.
+    """Distance of a near request from the one before it, in both directions, normally distributed.
 
-    By default normal with a standard deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
+    If absent, with a deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
     """
 
     mean: Size
@@ -194,7 +194,11 @@ LengthOfTimeDistribution: TypeAlias = (
 
 
 class Growth(TypedDict, total=False):
-    """Data that grow by new writes; see the file `growth.rs`."""
+    """Data that grow by new writes.
+
+    `{ initial, new }`: reads and updates take any of the records written so far, `initial` of them at first, each of
+    `size`; the share `new` of the writes adds one.
+    """
 
     initial: Required[int]
     """Records at the start, at most what the footprint holds. 1 or more."""
@@ -226,29 +230,29 @@ class Phase(TypedDict, total=False):
 
 
 class Synthetic(TypedDict, total=False):
-    """Parameters of a synthetic workload, read when the workload is opened."""
+    """A synthetic workload, in place of a trace."""
 
     n_requests: int
     """Number of requests. Default: 10000."""
 
     reads: float
-    """The share of reads. 0 to 1. Default: 0.66."""
+    """Share of reads. 0 to 1. Default: 0.66."""
 
     write_through: float
-    """The share of writes with forced unit access among the writes. 0 to 1. Default: 0.0."""
+    """Share of the writes with forced unit access: complete when they are on the medium. 0 to 1. Default: 0.0."""
 
     sequential: float
-    """The probability that a request is sequential. 0 to 1. Default: 0.0."""
+    """Probability that a request begins where the one before it ends. 0 to 1. Default: 0.0."""
 
     local: float
-    """The probability that a request is local. 0 to 1. Default: 0.0."""
+    """Probability that a request is near the one before it. 0 to 1. Default: 0.0."""
 
     local_distance: LocalDistance
-    """Distance of a local request from the last one, in both directions. By default normal with a standard deviation of
-    40,000 blocks of 512 bytes, as in DiskSim's samples."""
+    """Distance of a near request from the one before it, in both directions, normally distributed. If absent, with a
+    deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples."""
 
     size: Size | SizeDistribution
-    """Sizes. Default: "4096 B"."""
+    """Size of a request: one, or a table such as `{ distribution = "uniform", min, max }`. Default: "4096 B"."""
 
     block: Size
     """Starts and sizes are multiples of this (DiskSim's blocking factor). Unit: one of B, kB, MB, GB, TB, KiB, MiB,
@@ -264,7 +268,7 @@ class Synthetic(TypedDict, total=False):
     zero, and `outstanding` requests circulate, each issued `think` after a completion. Default: "poisson"."""
 
     rate: Rate
-    """The mean rate of arrivals. Unit: one of /s, /min, /h, iops."""
+    """Mean rate of arrivals; needed unless they are `closed` or an `interarrival`. Unit: one of /s, /min, /h, iops."""
 
     interarrival: LengthOfTime | LengthOfTimeDistribution
     """Gaps between arrivals, instead of `arrivals` and `rate`."""
@@ -283,11 +287,12 @@ class Synthetic(TypedDict, total=False):
     """Number of devices. 1 or more. Default: 1."""
 
     zipf: float
-    """Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks are scattered over the
-    space. 0 to 100."""
+    """Popularity of blocks, scattered over the space: the k-th most popular has a probability in proportion to 1/k to
+    the power of `zipf`; all are equal if absent. 0 to 100."""
 
     growth: Growth
-    """Data that grow by new writes; see the file `growth.rs`."""
+    """Data that grow by new writes. `{ initial, new }`: reads and updates take any of the records written so far,
+    `initial` of them at first, each of `size`; the share `new` of the writes adds one."""
 
     outstanding: int
     """Closed arrivals: number of outstanding requests. 1 or more. Default: 1."""
@@ -300,10 +305,10 @@ class Synthetic(TypedDict, total=False):
 
 
 class Job(TypedDict, total=False):
-    """One job, as in an experiment's TOML; the keys are in this module's description."""
+    """One job, as in an experiment's TOML."""
 
     name: str
-    """Name in results."""
+    """Name in results; `job-` and its number if absent."""
 
     threads: Required[int]
     """Threads on each device. 1 to 65536."""
@@ -318,31 +323,31 @@ class Job(TypedDict, total=False):
     """Whether each request goes to any of the devices. `threads` is then the number of all threads. Default: false."""
 
     think_time: LengthOfTime | LengthOfTimeDistribution
-    """Pause after a request; on processors, computation before it. Default: "0 ms"."""
+    """Pause of a thread after a request; on processors, computation before it. Default: "0 ms"."""
 
     blocking: float
-    """Share of its requests that a thread waits for. 0 to 1. Default: 1.0."""
+    """Share of its requests that a thread waits for; after the others it goes on at once. 0 to 1. Default: 1.0."""
 
     flush_every: int
-    """After so many writes of its own a thread issues a flush and waits for its end, as fio does with `fsync`. 1 or
-    more."""
+    """Writes of a thread after which it issues a flush and waits for its end, as databases do and fio with `fsync`;
+    never if absent. 1 or more."""
 
     rate: Rate
-    """Requests per second of each thread; flushes are not counted. 0.000001 /s to 1000000 /s. Unit: one of /s, /min,
-    /h, iops."""
+    """Requests per second of each thread, without flushes; a thread that is late issues at once until it has caught up.
+    If absent, as fast as requests end. 0.000001 /s to 1000000 /s. Unit: one of /s, /min, /h, iops."""
 
     together: bool
-    """Whether all threads are due at the same moments. Default: false."""
+    """Whether all threads are due at the same moments; else each has an offset of its own. Default: false."""
 
     start: LengthOfTime
     """Beginning of the first burst. Unit: one of s, ms, us, ns, min, h. Default: "0 ms"."""
 
     duration: LengthOfTime
-    """Length of a burst. Unit: one of s, ms, us, ns, min, h."""
+    """Length of a burst; no end if absent. Unit: one of s, ms, us, ns, min, h."""
 
     volume: Size
-    """Bytes asked for in a burst, on each device. 1 B to 18446744073709551615 B. Unit: one of B, kB, MB, GB, TB, KiB,
-    MiB, GiB, TiB."""
+    """Bytes on a device after which a burst ends; no end if absent. 1 B to 18446744073709551615 B. Unit: one of B, kB,
+    MB, GB, TB, KiB, MiB, GiB, TiB."""
 
     every: LengthOfTime
     """From the beginning of a burst to that of the next. Unit: one of s, ms, us, ns, min, h."""
@@ -354,7 +359,8 @@ class Job(TypedDict, total=False):
     """First byte that is used on each device. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Default: "0 B"."""
 
     requests: Synthetic
-    """What the requests are."""
+    """What the requests are: `reads`, `sequential`, `local`, `size`, `block`, `footprint`, `zipf`, ... as in a
+    synthetic workload."""
 
 
 class Classe(TypedDict, total=False):
@@ -378,13 +384,12 @@ class Classe(TypedDict, total=False):
     Default: false."""
 
     operations: Literal["all", "reads", "writes"]
-    """Which requests it is about: `all`, `reads` or `writes`. `all`: All; `reads`: Reads; `writes`: Writes. Default:
-    "all"."""
+    """Which requests it is about. `all`: All; `reads`: Reads; `writes`: Writes. Default: "all"."""
 
     ioprio_class: IoprioClass
-    """Class of the I/O priority: `none`, `real-time`, `best-effort` or `idle`; with a hint `best-effort` if absent.
-    `none`: None: that of the process; `real-time`: Real time; with priorities of native command queueing enabled, the
-    high one; `best-effort`: Best effort, as usual; `idle`: Idle: only when no one else asks for the device."""
+    """Class of the I/O priority. If absent, with a hint `best-effort`. `none`: None: that of the process; `real-time`:
+    Real time; with priorities of native command queueing enabled, the high one; `best-effort`: Best effort, as usual;
+    `idle`: Idle: only when no one else asks for the device."""
 
     ioprio_level: int
     """Level of the I/O priority in its class; 0 goes first. 0 to 7. Default: 0."""
@@ -414,7 +419,7 @@ class Workload(TypedDict, total=False):
     """A trace or a synthetic workload."""
 
     name: str
-    """Name in results; the trace's file name without its extensions, or `synthetic`."""
+    """Name in results; the trace's file name without extensions or `synthetic` if absent."""
 
     trace: Path | Frame
     """Path of a trace."""
@@ -426,42 +431,44 @@ class Workload(TypedDict, total=False):
     """Parameters of the format's reader."""
 
     on_error: Literal["fail", "skip"]
-    """Handling of a wrong record: `fail` or `skip`. `fail`: It ends the trace with an error that names it; `skip`: It
-    is left out and counted as skipped. Default: "fail"."""
+    """Handling of a wrong record. `fail`: It ends the trace with an error that names it; `skip`: It is left out and
+    counted as skipped. Default: "fail"."""
 
     order: str
-    """Handling of a record whose time is before its predecessor's: `format`, `strict`, `sort` or `sort:N`. Form:
-    format, strict, sort or sort:N with N records held back, 1 to 4194304. Default: "format"."""
+    """Times that run backwards: `strict`: a wrong record; `sort` or `sort:N`: N records (65,536) are held back and
+    sorted, even later ones are moved forward; `format`: as the format usually needs. Form: format, strict, sort or
+    sort:N with N records held back, 1 to 4194304. Default: "format"."""
 
     synthetic: Synthetic
-    """Parameters of a synthetic workload, read when the workload is opened."""
+    """A synthetic workload, in place of a trace."""
 
     jobs: Sequence[Job]
-    """Jobs: threads that wait for their requests; read when the workload is opened."""
+    """Threads that issue a request and wait for its end, in place of a trace or a synthetic workload."""
 
     processors: int
-    """Processors that the threads of all jobs think on; absent: threads need none."""
+    """Processors that the threads of all jobs compute on; they need none if absent."""
 
     classes: Sequence[Classe]
     """Classes of requests with I/O priorities, for which results are shown apart."""
 
     warm_up: int | LengthOfTime
-    """What statistics leave out: a length of time, or a number of requests."""
+    """What statistics leave out: a length of time, or a number of requests; nothing if absent."""
 
     arrivals: Literal["open", "trace", "as-in-trace"] | Arrival
-    """`open`, or `{ closed = { outstanding, think_time } }`; the synthetic workload's, else `open`."""
+    """`"open"`: at their times; `{ closed = { outstanding = 8, think_time = "1 ms" } }`: a fixed number in flight,
+    times ignored. If absent, the synthetic workload's or `open`."""
 
     device_blocks: int | Sequence[int]
-    """Size of each device in 512-byte blocks, or one size for all. If an organisation needs it and it is absent, it is
-    measured in a first pass."""
+    """Size of each device in 512-byte blocks, a list, or one number for all. If absent, it is measured by a first pass
+    where the organisation needs it."""
 
     past_end: Literal["error", "wrap", "drop-counted"]
-    """Handling of requests beyond the end of a device. `error`: It fails at once and is counted in `n_errors`; `wrap`:
+    """Handling of a request beyond the end of a device. `error`: It fails at once and is counted in `n_errors`; `wrap`:
     Its address is taken modulo the device's size; `drop-counted`: It is left out and counted in `n_dropped`. Default:
     "error"."""
 
     devices: Sequence[int]
-    """Only these devices."""
+    """Only requests of these device numbers; all if absent."""
 
     start: LengthOfTime
     """From this time of the trace on. Unit: one of s, ms, us, ns, min, h."""
@@ -470,28 +477,30 @@ class Workload(TypedDict, total=False):
     """Before this time of the trace. Unit: one of s, ms, us, ns, min, h."""
 
     skip: int
-    """Leaves out this many requests at the start. Default: 0."""
+    """Requests left out at the start. Default: 0."""
 
     count: int
-    """At most this many requests."""
+    """Most requests that are used after these; all if absent."""
 
     start_at_zero: bool
-    """The first remaining request is at time zero. Default: false."""
+    """Whether the first remaining request is at time zero. Default: false."""
 
     remap: Sequence[Sequence[int]]
     """Pairs of old and new device numbers. Each: 2 entries."""
 
     shift: int | str
-    """Addresses are moved by this. Form: a whole number of blocks, or a size such as "-4 KiB"."""
+    """Moves all addresses: blocks of 512 bytes (`-7`), or a size (`"-4 KiB"`); below block zero a request is one past
+    the end, with `concatenate` an error. Form: a whole number of blocks, or a size such as "-4 KiB"."""
 
     concatenate: Sequence[Size] | Literal["measured"]
-    """Puts devices one after the other on device 0."""
+    """Puts the devices one after another on device 0: `"measured"`, or a list of their sizes."""
 
     space_scale: float
-    """Addresses are multiplied by this."""
+    """Multiplies addresses, not sizes."""
 
     align: Size
-    """Requests begin and end at multiples of this. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
+    """Each request begins at the multiple of this before it, and its length is rounded up to one: `"4 KiB"` for traces
+    from drives with smaller sectors. Unit: one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB."""
 
     time_scale: float
-    """Times are multiplied by this: the rate of arrivals is divided by it."""
+    """Multiplies every time; 2 halves the rate of arrivals."""

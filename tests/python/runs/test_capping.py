@@ -262,6 +262,7 @@ def test_a_policy_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str
     assert found["mode"] == {
         "key": "mode",
         "default": "tail-latency",
+        "needed": False,
         "bounds": "one of tail-latency, throughput",
         "what": "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.",
     }

@@ -3,16 +3,14 @@
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import mypy.api
+import page_tables
 import pytest
-from conftest import ROOT, loaded
-
-from headstack import _bridge
+import schema_types
+from conftest import ROOT
 
 FOLDER = ROOT / "python" / "headstack" / "schema"
-SCRIPT = ROOT / "scripts" / "schema_types.py"
 
 #: Experiments and drives of the package.
 FILES = {
@@ -47,32 +45,27 @@ LINES = [
 ]
 
 
-def script() -> ModuleType:
-    return loaded(SCRIPT)
-
-
 def test_the_files_are_those_of_the_schema():
     found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
-    wanted = script().files()
+    wanted = schema_types.files()
     assert found.keys() == wanted.keys()
     for name, text in wanted.items():
-        assert found[name] == text, f"{name}: run python scripts/schema_types.py"
+        assert found[name] == text, f"{name}: run make schema-types"
 
 
 @pytest.mark.parametrize("name", ["columns", "servers"])
 def test_what_the_core_declares_is_printed(name):
-    made = script()
-    text = getattr(made, name.upper()).read_text(encoding="utf-8")
-    assert text == getattr(made, name)(), f"{name}.py: run python scripts/schema_types.py"
+    text = getattr(schema_types, name.upper()).read_text(encoding="utf-8")
+    assert text == getattr(schema_types, name)(), f"{name}.py: run make schema-types"
 
 
-def test_the_guide_lists_the_counters():
-    guide = (ROOT / "docs" / "guide" / "results.md").read_text(encoding="utf-8")
-    listed = [
-        f"| `{c['name']}` | {c['unit']} | {c['of_several']} | {c['sentence']} |".replace("|  |", "| |")
-        for c in _bridge.call("counters")
-    ]
-    assert "\n".join(["|---|---|---|---|", *listed]) in guide
+def test_tables_of_pages_are_printed():
+    pages = {page: page.read_text(encoding="utf-8") for page in page_tables.DOCS.rglob("*.md")}
+    for page, text in pages.items():
+        assert page_tables.printed(text) == text, f"{page}: run make schema-types"
+        assert len(page_tables.MARKED.findall(text)) == text.count("<!-- end -->"), page
+    used = {kind for text in pages.values() for _, kind, _ in page_tables.MARKED.findall(text)}
+    assert used == page_tables.KINDS.keys()
 
 
 def checked(folder: Path, lines: list[str]) -> dict[int, list[str]]:

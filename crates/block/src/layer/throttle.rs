@@ -36,7 +36,7 @@ pub fn plugin() -> Plugin<dyn Layer> {
 
 #[derive(Table)]
 struct Parameters {
-    /// Requests per second; no limit if neither this nor `bandwidth` is given.
+    /// Requests per second; no limit if absent.
     iops: Option<Frequency>,
     /// Bytes per second, instead of `iops`.
     bandwidth: Option<Bandwidth>,

@@ -72,10 +72,10 @@ pub struct LogParameters {
     /// Size of a block: the unit that is mapped. A power of two, at least a physical sector.
     #[param(default = Bytes(4096), range = Bytes(512)..=Bytes(16 << 20))]
     pub block: Bytes,
-    /// Which free slot takes a block: the name of a file in `mapping/policy`.
+    /// Which free slot takes a block.
     #[param(default = "eager".into(), kind = Kind::Name("writing policy"))]
     pub policy: String,
-    /// Parameters of the policy, as its file documents.
+    /// Parameters of the policy.
     #[param(kind = Kind::Parameters("writing policy"))]
     pub policy_parameters: Params,
     /// Share of the slots that are not offered as capacity.

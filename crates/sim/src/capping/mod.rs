@@ -44,19 +44,19 @@ pub struct Capping {
     /// Name of the policy.
     #[param(kind = Kind::Name("capping policy"))]
     pub policy: String,
-    /// Parameters of the policy.
+    /// Parameters of the policy; for several drives also `tiers`, `share` and `weights`.
     #[param(default, kind = Kind::Parameters("capping policy"))]
     pub parameters: Params,
     /// Time between two readings of the meter.
     #[param(default = Span(1_000_000_000), range = Span::from_ms(10.0)..=HOUR)]
     pub interval: Span,
-    /// Efficiency of the power supply.
+    /// Efficiency of the power supply; the meter measures the power that goes into it.
     #[param(default = 1.0, range = 0.1..=1.0)]
     pub efficiency: f64,
     /// Standard deviation of a reading.
     #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub noise: Watts,
-    /// Step of readings.
+    /// Step to which readings are rounded.
     #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub resolution: Watts,
     /// Age of the latest reading.
@@ -65,15 +65,15 @@ pub struct Capping {
     /// Which response time a reading contains.
     #[param(default)]
     pub response_time: LatencyStatistic,
-    /// The cap over time.
+    /// The cap over time: `{ at, cap }` each; `at` counts from the first request, without `cap` the cap ends.
     #[param(default)]
     pub caps: Vec<CapAt>,
     // CSV: seconds and watts in its first two columns; empty watts: no cap from then on.
-    /// A file with the cap over time.
+    /// CSV with the cap over time: seconds and watts; empty watts: no cap.
     pub cap_file: Option<String>,
-    /// A random cap.
+    /// A cap that changes at random, like a share of a rack's budget.
     pub signal: Option<Signal>,
-    /// How far the power may exceed the cap without a violation.
+    /// How far the power may exceed the cap without counting as a violation.
     #[param(default, range = Watts(0.0)..=Watts(1000.0))]
     pub tolerance: Watts,
 }

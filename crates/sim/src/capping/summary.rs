@@ -3,16 +3,6 @@
 //! # Definitions
 //! All powers are mean powers at the meter in its intervals, without its errors. The power of an interval is compared
 //! with the cap at the beginning of the interval.
-//!
-//! | value | is |
-//! |---|---|
-//! | `capped_s` | time under a cap |
-//! | `violation_s` | time in which the power was above cap plus `tolerance` |
-//! | `over_cap_j` | energy above the cap: the sum of what exceeds it, watt-seconds |
-//! | `worst_over_cap_w` | most by which an interval exceeded the cap |
-//! | `settling_s` | after a change of the cap to a lower one or from none: time until the mean of five intervals is within cap plus `tolerance`, and stays there for ten intervals; `never` counts changes after which that did not happen before the next one; caps of fewer than ten intervals are not judged |
-//! | `power_deviation_w` | oscillation: standard deviation of means of five intervals, in the second half of each time under one cap |
-//! | `n_changes` | settings that changed, over all drives |
 
 use super::runtime::CappingOutcome;
 use super::series::{status_name, CapSeries};
@@ -25,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How a cap was kept, and at what cost; the definitions are in this module's description.
+/// How a cap was kept, and at what cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Columns)]
 pub struct CappingResult {
     /// The policy.
@@ -35,25 +25,27 @@ pub struct CappingResult {
     /// The parameters that have a default, with it.
     #[serde(skip)]
     pub defaults: Params,
-    /// Seconds that were observed, and those under a cap.
+    /// Seconds that were observed.
     pub observed_s: f64,
     /// Seconds under a cap.
     pub capped_s: f64,
-    /// Seconds above cap plus tolerance.
+    /// Seconds with a power above cap plus `tolerance`.
     pub violation_s: f64,
-    /// Watt-seconds above the cap.
+    /// Energy above the cap: the sum of what exceeds it, watt-seconds.
     pub over_cap_j: f64,
-    /// Most watts above the cap.
+    /// Most watts by which an interval exceeded the cap.
     pub worst_over_cap_w: f64,
-    /// Mean power, and its maximum over an interval.
+    /// Mean power.
     pub power_mean_w: f64,
     /// Largest mean power of an interval.
     pub power_max_w: f64,
-    /// How fast falling caps were met.
+    /// Time after a change of the cap to a lower one or from none until the mean of five intervals is within cap plus
+    /// `tolerance`, and stays there for ten intervals; caps of fewer than ten intervals are not judged.
     pub settling_s: Settling,
-    /// Oscillation under constant caps, in watts.
+    /// Oscillation: standard deviation of means of five intervals, in the second half of each time under one cap, in
+    /// watts.
     pub power_deviation_w: f64,
-    /// Settings that changed.
+    /// Settings that changed, over all drives.
     pub n_changes: u64,
     /// From submission to completion.
     pub response_time_s: Summary,

@@ -71,22 +71,22 @@ pub enum Rounding {
 pub struct Synthetic {
     /// Number of requests.
     pub n_requests: u64,
-    /// The share of reads.
+    /// Share of reads.
     #[param(range = 0.0..=1.0)]
     pub reads: f64,
-    /// The share of writes with forced unit access among the writes.
+    /// Share of the writes with forced unit access: complete when they are on the medium.
     #[param(range = 0.0..=1.0)]
     pub write_through: f64,
-    /// The probability that a request is sequential.
+    /// Probability that a request begins where the one before it ends.
     #[param(range = 0.0..=1.0)]
     pub sequential: f64,
-    /// The probability that a request is local.
+    /// Probability that a request is near the one before it.
     #[param(range = 0.0..=1.0)]
     pub local: f64,
-    /// Distance of a local request from the last one, in both directions. By default normal with a standard
+    /// Distance of a near request from the one before it, in both directions, normally distributed. If absent, with a
     /// deviation of 40,000 blocks of 512 bytes, as in DiskSim's samples.
     pub local_distance: Option<LocalDistance>,
-    /// Sizes.
+    /// Size of a request: one, or a table such as `{ distribution = "uniform", min, max }`.
     pub size: Distribution<Bytes>,
     /// Starts and sizes are multiples of this (DiskSim's blocking factor).
     pub block: Bytes,
@@ -94,7 +94,7 @@ pub struct Synthetic {
     pub rounding: Rounding,
     /// Process of arrivals.
     pub arrivals: ArrivalProcess,
-    /// The mean rate of arrivals.
+    /// Mean rate of arrivals; needed unless they are `closed` or an `interarrival`.
     pub rate: Option<Frequency>,
     /// Gaps between arrivals, instead of `arrivals` and `rate`.
     pub interarrival: Option<Distribution<Span>>,
@@ -108,11 +108,12 @@ pub struct Synthetic {
     /// Number of devices.
     #[param(range = 1..=u32::MAX)]
     pub devices: u32,
-    /// Popularity of blocks: the k-th most popular has probability ~ 1/k^theta. Popular blocks
-    /// are scattered over the space.
+    /// Popularity of blocks, scattered over the space: the k-th most popular has a probability in proportion to 1/k to
+    /// the power of `zipf`; all are equal if absent.
     #[param(range = 0.0..=100.0)]
     pub zipf: Option<f64>,
-    /// Data that grow by new writes; see the file `growth.rs`.
+    /// Data that grow by new writes. `{ initial, new }`: reads and updates take any of the records written so far,
+    /// `initial` of them at first, each of `size`; the share `new` of the writes adds one.
     pub growth: Option<Growth>,
     /// Closed arrivals: number of outstanding requests.
     #[param(range = 1..=u32::MAX)]

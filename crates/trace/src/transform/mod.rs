@@ -64,29 +64,31 @@ pub enum Measured {
 #[derive(Debug, Clone, PartialEq, Default, Table)]
 #[table(default, check = Transform::is_possible)]
 pub struct Transform {
-    /// Only these devices.
+    /// Only requests of these device numbers; all if absent.
     pub devices: Option<Vec<u32>>,
     /// From this time of the trace on.
     pub start: Option<Span>,
     /// Before this time of the trace.
     pub end: Option<Span>,
-    /// Leaves out this many requests at the start.
+    /// Requests left out at the start.
     pub skip: u64,
-    /// At most this many requests.
+    /// Most requests that are used after these; all if absent.
     pub count: Option<u64>,
-    /// The first remaining request is at time zero.
+    /// Whether the first remaining request is at time zero.
     pub start_at_zero: bool,
     /// Pairs of old and new device numbers.
     pub remap: Vec<[u32; 2]>,
-    /// Addresses are moved by this.
+    /// Moves all addresses: blocks of 512 bytes (`-7`), or a size (`"-4 KiB"`); below block zero a request is one past
+    /// the end, with `concatenate` an error.
     pub shift: Option<Shift>,
-    /// Puts devices one after the other on device 0.
+    /// Puts the devices one after another on device 0: `"measured"`, or a list of their sizes.
     pub concatenate: Option<Concatenate>,
-    /// Addresses are multiplied by this.
+    /// Multiplies addresses, not sizes.
     pub space_scale: Option<f64>,
-    /// Requests begin and end at multiples of this.
+    /// Each request begins at the multiple of this before it, and its length is rounded up to one: `"4 KiB"` for traces
+    /// from drives with smaller sectors.
     pub align: Option<Bytes>,
-    /// Times are multiplied by this: the rate of arrivals is divided by it.
+    /// Multiplies every time; 2 halves the rate of arrivals.
     pub time_scale: Option<f64>,
 }
 

@@ -6,8 +6,6 @@
 //! the next one of the batch; deadlines are not checked inside a batch. A new batch is of reads, unless
 //! `writes_starved` batches of reads have gone before waiting writes. It begins with the oldest request if that
 //! is past its deadline or if the direction has changed; otherwise where the last batch stopped.
-//!
-//! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2).
 //! # Source
 //! Linux 3.x, `block/deadline-iosched.c`.
 //! # Validity

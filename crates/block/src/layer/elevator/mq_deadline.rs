@@ -6,8 +6,6 @@
 //! and reads continue at their old address after a batch of writes. The first batch is of writes, if there
 //! are any. From Linux 5.14 to 6.4 the next request of each direction is the successor of the last one, known as soon as that
 //! is taken: `in_advance`. If there was none, the next batch of that direction begins with its oldest request.
-//!
-//! Parameters: `read_expire` (500 ms), `write_expire` (5 s), `fifo_batch` (16), `writes_starved` (2), `in_advance` (false).
 //! # Source
 //! Linux 6.18, and 6.1 for `in_advance`, `block/mq-deadline.c`.
 //! # Validity

@@ -22,8 +22,8 @@ pub struct Parameters {
     pub elevator_parameters: Params,
     /// How places are counted; if absent `legacy` for `deadline`, else `blk-mq`.
     pub places: Option<PlacesName>,
-    /// Places; requests at the lower layer hold theirs. If absent 128 for `legacy`; for `blk-mq` twice the depth, at
-    /// most 256, and for `none` the depth.
+    /// Places; requests at the lower layer hold theirs. If absent, 128 for `legacy`, and for `blk-mq` twice the depth,
+    /// at most 256 (with `none` the depth).
     #[param(range = FEWEST..=MOST)]
     pub nr_requests: Option<u32>,
     /// Requests at the lower layer at once.

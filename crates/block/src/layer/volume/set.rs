@@ -16,7 +16,7 @@ pub(crate) struct Redundancy {
     // In md `sync_speed_max`, and `sync_speed_min` for the next one.
     /// Rate at which stale data are rebuilt, as a mean over seconds; not at all if absent.
     pub rebuild_rate: Option<Bandwidth>,
-    /// Rate up to which the rebuild does not give way to requests; if absent `rebuild_rate`.
+    /// Rate up to which the rebuild does not give way to requests; `rebuild_rate` if absent.
     pub rebuild_rate_min: Option<Bandwidth>,
     /// Longest request of the rebuild.
     #[param(default = REQUEST, range = WINDOW..=MOST)]

@@ -64,13 +64,13 @@ pub(super) enum Direction {
 /// The keys that this layout adds to `[geometry]`.
 #[derive(Debug, Table)]
 pub(super) struct Parameters {
-    /// Nominal tracks per band.
+    /// Radial width of a band, in nominal tracks, the same on every surface. The last band of a zone may be narrower.
     #[param(range = 1..=MOST_CYLINDERS)]
     pub band_cylinders: u32,
-    /// The densities of each surface, or of all.
+    /// Factors on the nominal bits and tracks per inch, 0.25 to 4: one entry for each surface, or one for all.
     #[param(with = Densities)]
     density: Option<Vec<Density>>,
-    /// For each surface the formats of its zones, instead of `density`.
+    /// Instead of `density`: for each surface a list with one `{ tracks_per_band, sectors_per_track }` for each zone.
     surface_zones: Option<Vec<Vec<SurfaceZone>>>,
     /// The order of the heads in successive bands.
     #[param(default)]
@@ -78,10 +78,10 @@ pub(super) struct Parameters {
     /// The order of the tracks of a band on one surface.
     #[param(default)]
     pub direction: Direction,
-    /// Radius of the outer edge of the first cylinder.
+    /// Radius of the outer edge of the first cylinder ("46 mm"); it changes no time.
     #[param(range = RADII)]
     pub outer_radius: Option<Length>,
-    /// Radius of the inner edge of the last cylinder, less than the outer radius.
+    /// Radius of the inner edge of the last cylinder, less than the outer radius; it changes no time.
     #[param(range = RADII)]
     pub inner_radius: Option<Length>,
 }

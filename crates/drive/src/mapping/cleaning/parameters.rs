@@ -13,11 +13,10 @@ const NONE: &str = "none";
 #[table(defaults, check = Cleaning::check_order)]
 #[doc(hidden)]
 pub struct Cleaning {
-    /// Which cylinder is emptied, and where its blocks go: the name of a file in `mapping/cleaning`; `none`: no
-    /// cleaning.
+    /// Which cylinder is emptied, and where its blocks go; `none`: no cleaning.
     #[param(default = NONE.into(), kind = Kind::Name("cleaning policy"))]
     pub policy: String,
-    /// Parameters of the policy, as its file documents.
+    /// Parameters of the policy.
     #[param(kind = Kind::Parameters("cleaning policy"))]
     pub policy_parameters: Params,
     /// Cleaning starts when less than this share of the cylinders is empty.
@@ -26,16 +25,17 @@ pub struct Cleaning {
     /// Cleaning stops when this share of the cylinders is empty, `low` or more.
     #[param(default = 0.2, range = 0.0..=1.0)]
     pub high: f64,
-    /// When less than this share of the cylinders is empty, `low` or less, cleaning does not wait for idle time.
+    /// Cleaning is *pressed* when less than this share of the cylinders is empty, `low` or less: it no longer waits for
+    /// idle time.
     #[param(range = 0.0..=1.0)]
     pub pressed: f64,
-    /// When less than `pressed` is empty: reads and writes of cleaning after each pass that writes.
+    /// When pressed: reads and writes of cleaning after each pass that writes.
     #[param(default = 4, range = 1..=10_000)]
     pub moves: u32,
     /// How long the mechanism must have been idle before a block is moved.
     #[param(default = Span::from_ms(10.0), range = Span::ZERO..=MOST_WAIT)]
     pub idle_after: Span,
-    /// The arm of each unit that cleans; if absent, the first one that always writes.
+    /// The arm of each unit that cleans, one that always writes; the first such arm if absent.
     pub arm: Option<u32>,
 }
 

@@ -143,7 +143,7 @@ enum Timers {
 #[derive(Clone, Copy, Table)]
 #[table(defaults)]
 struct ConditionTable {
-    /// Time without work after which the condition is entered; absent: no timer.
+    /// Time without work after which the drive enters the condition by itself; never if absent.
     #[param(range = TIMERS)]
     timer: Option<Span>,
     /// The timer as the maker sets it or advises; used with `timers = "nominal"` only.
@@ -155,7 +155,7 @@ struct ConditionTable {
     /// Mean power while entering; absent: that of the previous condition.
     #[param(range = POWERS)]
     enter_power: Option<Watts>,
-    /// Time from a command to the start of its service.
+    /// Time from a command to the start of its service. If absent, for standby `spin_up_time`, else an error.
     #[param(range = PAUSES)]
     recovery_time: Option<Span>,
     /// Mean power while leaving; absent: idle power, or `spin_up` for standby.
