@@ -156,7 +156,7 @@ pub trait Member: Send {
 impl Member for Drive {
     type Report = Completion;
     fn logical_units(&self) -> Vec<u64> {
-        Drive::logical_units(self)
+        self.design.logical_units()
     }
     fn hint(&self, priority: Ioprio) -> Hint {
         Drive::hint(self, priority.limit(), priority.class() == IoprioClass::RealTime)

@@ -169,7 +169,7 @@ impl Group {
         for slot in &mut self.slots {
             let Some(drive) = &mut slot.drive else { continue };
             drive.look();
-            if drive.is_present() {
+            if drive.knobs.is_present() {
                 continue;
             }
             // What it had is kept: a link that flaps gives it back with other settings.
@@ -433,7 +433,7 @@ impl Slot {
     fn collect_last(&mut self, originals: &mut Originals) {
         let Some(drive) = &mut self.drive else { return };
         drive.collect();
-        let is_gone = !drive.is_present();
+        let is_gone = !drive.knobs.is_present();
         if drive.is_yielded {
             if let Err(e) = originals.forget(&drive.name) {
                 error!("originals: {e}");
@@ -509,7 +509,7 @@ impl Actuator for Hands<'_> {
     }
 
     fn poll(&mut self, drive: usize) -> Progress {
-        self.drive(drive).map_or(Progress::REFUSED, |d| d.progress())
+        self.drive(drive).map_or(Progress::REFUSED, |d| d.progress)
     }
 
     fn read(&mut self, drive: usize, _: &Command) -> Held {

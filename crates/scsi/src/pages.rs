@@ -207,7 +207,8 @@ fn view<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(page: &Page) 
 /// All pages of a disk, in order of their codes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pages {
-    pages: Vec<Page>,
+    /// In order of their codes.
+    pub pages: Vec<Page>,
     /// Duration limits of which the pages show the bytes, perhaps rounded: those with which the disk was made, and those that
     /// were set in another way than by MODE SELECT.
     known: Vec<LimitsSpec>,
@@ -254,11 +255,6 @@ impl Pages {
     pub fn get(&self, code: u8, subpage: u8) -> Option<&Page> {
         let is_it = |p: &&Page| p.code() == code && p.subpage() == subpage;
         self.pages.iter().find(is_it)
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Page> {
-        self.pages.iter()
     }
 
     /// What MODE SELECT sends, which begins at `at` of its data. All pages are checked before one is changed. Zeros after

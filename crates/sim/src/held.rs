@@ -170,7 +170,7 @@ impl Order {
         for (i, part) in parts.iter().enumerate() {
             self.turns.set(i, turn(part, 0));
         }
-        while self.turns.earliest() != Time::NEVER {
+        while self.turns.earliest != Time::NEVER {
             let i = self.turns.first_index();
             let at = &mut self.counted[i];
             count(&parts[i].ended[*at].times);

@@ -234,7 +234,7 @@ impl Scan {
     /// When a block of a track starts to pass under an arm that is on the track from `at` on.
     fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: Time) -> Time {
         let sector = track.lead + (block - track.first) * self.block;
-        let turns = sector as f64 * track.sector_ns / m.rotation.period_ns();
+        let turns = sector as f64 * track.sector_ns / m.rotation.period_ns;
         at.after(m.wait_ns(arm, track.angle.plus(Turn::from_turns(turns)), at))
     }
 

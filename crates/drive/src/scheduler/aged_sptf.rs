@@ -72,7 +72,7 @@ impl<const PAIRS: bool> Aged<'_, PAIRS> {
     /// Weighted age of a command, in nanoseconds.
     #[inline]
     fn worth(&self, i: usize) -> f64 {
-        let arrival = self.queue.items()[i].arrival.at;
+        let arrival = self.queue.items[i].arrival.at;
         self.weight * self.view.now.ns_since(arrival) as i64 as f64
     }
 }
@@ -193,7 +193,7 @@ impl CostFunction for Estimated<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
         let (cost, arm) = self.aged.of(i, arm)?;
-        let id = self.aged.queue.items()[i].request.id;
+        let id = self.aged.queue.items[i].request.id;
         let error = error_of(self.aged.view.now, id);
         Some((cost + self.deviation_ns * error, arm))
     }

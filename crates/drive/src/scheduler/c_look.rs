@@ -31,7 +31,7 @@ impl Scheduler for CLook {
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // Addresses behind the sweep wrap around to come after those ahead of it.
-        let ahead = |i: usize| queue.items()[i].sector.wrapping_sub(view.last_end);
+        let ahead = |i: usize| queue.items[i].sector.wrapping_sub(view.last_end);
         let found = queue.by_address().and_then(|o| o.first_from(view.last_end).or_else(|| o.first_from(0)));
         let index = found.unwrap_or_else(|| least(queue, ahead));
         Choice { index, arm: view.best_arm(queue, index) }

@@ -26,14 +26,10 @@ pub fn plugin() -> Plugin<dyn Scheduler> {
 #[derive(Table)]
 pub(super) struct Sweep {
     #[param(skip)]
-    downward: bool,
+    pub(super) downward: bool,
 }
 
 impl Sweep {
-    /// Whether the sweep goes towards lower addresses.
-    pub(super) fn downward(&self) -> bool {
-        self.downward
-    }
 }
 
 impl Sweep {
@@ -42,7 +38,7 @@ impl Sweep {
         if let Some(order) = queue.by_address() {
             return if self.downward { order.last_before(from) } else { order.first_from(from) };
         }
-        let sector = |i: usize| queue.items()[i].sector;
+        let sector = |i: usize| queue.items[i].sector;
         let index = least(queue, |i| match (self.downward, sector(i) < from) {
             (true, true) => from - sector(i),
             (false, false) => sector(i) - from,

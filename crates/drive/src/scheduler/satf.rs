@@ -39,7 +39,7 @@ impl CostFunction for Access<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
         let (cost, arm) = self.1.positioning::<false>(self.0, i, arm)?;
-        Some((cost + self.0.items()[i].transfer_ns(), arm))
+        Some((cost + self.0.items[i].transfer_ns(), arm))
     }
 
     fn within_ns(&self, cost: u64) -> u64 {
@@ -70,12 +70,12 @@ fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
     if view.buffer.is_empty() {
         return None;
     }
-    let serves = |i: usize| view.buffer.serves(&queue.items()[i]);
+    let serves = |i: usize| view.buffer.serves(&queue.items[i]);
     // Of commands that arrived together, the one with the lowest id.
     let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
         let mut best = i;
-        if queue.mixed_ids() {
-            let arrival = |i: usize| queue.items()[i].arrival.at;
+        if queue.mixed_ids {
+            let arrival = |i: usize| queue.items[i].arrival.at;
             for j in later.take_while(|j| arrival(*j) == arrival(i)) {
                 if queue.older(j, best) && serves(j) {
                     best = j;

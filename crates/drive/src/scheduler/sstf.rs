@@ -28,7 +28,7 @@ impl Scheduler for Sstf {
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let distance = |i: usize| {
-            let cylinder = queue.items()[i].place.cylinder;
+            let cylinder = queue.items[i].place.cylinder;
             let arms = view.arms.iter();
             arms.map(|a| a.cylinder.abs_diff(cylinder)).min()
         };

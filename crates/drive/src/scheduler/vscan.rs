@@ -37,10 +37,10 @@ impl Scheduler for VScan {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let penalty = self.r * view.mechanics.positions() as f64;
+        let penalty = self.r * view.mechanics.seek.positions() as f64;
         let downward = self.downward;
         let here = view.arms[0].cylinder;
-        let cylinder = |i: usize| queue.items()[i].place.cylinder;
+        let cylinder = |i: usize| queue.items[i].place.cylinder;
         let price = |i: usize| {
             let cylinder = cylinder(i);
             let back = cylinder != here && (cylinder < here) != downward;

@@ -75,11 +75,11 @@ impl LiveSystem {
                 DriveDesign::new(&spec, design.models())?.drive(options)?
             }
         };
-        if drive.logical_units().len() != 1 {
+        if drive.design.logical_units().len() != 1 {
             let need = "a drive with one unit";
             return Err(SpecError::new("device", device, need));
         }
-        let whole = drive.capacity_blocks();
+        let whole = drive.design.capacity_blocks();
         if let Some(most) = most.filter(|most| !(1..=whole).contains(most)) {
             let need = format!("at most {whole} blocks");
             return Err(SpecError::new("capacity", most, need));
@@ -130,5 +130,5 @@ impl LiveSystem {
 }
 
 fn drive_surfaces(drive: &Drive) -> usize {
-    drive.design().spec().geometry.surfaces as usize
+    drive.design.spec().geometry.surfaces as usize
 }

@@ -61,7 +61,7 @@ impl RotationRecord {
         RotationRecord {
             unit: number,
             from_ns: at,
-            period_ns: unit.rotation.period_ns(),
+            period_ns: unit.rotation.period_ns,
             angle: unit.rotation.angle_at(Time(at)).as_turns(),
         }
     }

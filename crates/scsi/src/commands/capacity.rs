@@ -42,7 +42,7 @@ struct Sixteen {
 }
 
 fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
-    let last = unit.disk().blocks - 1;
+    let last = unit.disk.blocks - 1;
     let data = Ten { last: u32::try_from(last).unwrap_or(u32::MAX).into(), block_bytes: BLOCK.into() };
     Ok(Reply::Data(data.as_bytes().to_vec()))
 }
@@ -50,11 +50,11 @@ fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
 fn sixteen(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let cdb: &ServiceIn16 = view(call.cdb);
     let data = Sixteen {
-        last: (unit.disk().blocks - 1).into(),
+        last: (unit.disk.blocks - 1).into(),
         block_bytes: BLOCK.into(),
         // RC BASIS 1: the last block of the disk, whatever the kinds of its zones.
-        protection: if unit.disk().zones.is_some() { 0x10 } else { 0 },
-        exponent: unit.disk().sector_blocks.trailing_zeros() as u8,
+        protection: if unit.disk.zones.is_some() { 0x10 } else { 0 },
+        exponent: unit.disk.sector_blocks.trailing_zeros() as u8,
         alignment: [0; 2],
         reserved: [0; 16],
     };

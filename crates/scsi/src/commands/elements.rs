@@ -106,7 +106,7 @@ fn truncate(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.may_write()?;
     let cdb: &Removal16 = view(call.cdb);
     let element = cdb.element.get();
-    if !(1..=unit.disk().elements).contains(&element) {
+    if !(1..=unit.disk.elements).contains(&element) {
         return Err(no_such_element());
     }
     let blocks = Some(cdb.capacity.get()).filter(|blocks| *blocks > 0);
@@ -123,7 +123,7 @@ fn remove(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.check_ready()?;
     unit.may_write()?;
     let element = view::<ElementIn16>(call.cdb).length.get();
-    match (1..=unit.disk().elements).contains(&element) {
+    match (1..=unit.disk.elements).contains(&element) {
         true => Ok(Reply::Elements(ElementCall::Remove(element))),
         false => Err(no_such_element()),
     }

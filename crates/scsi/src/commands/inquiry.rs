@@ -89,7 +89,7 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     if cdb.flags & 1 == 0 {
         return match cdb.page {
             0 => {
-                let disk = unit.disk();
+                let disk = &unit.disk;
                 let zoned = disk.zones.is_some();
                 let descriptors = if zoned { &ZONED[..] } else { &DISK };
                 let mut descriptors = descriptors.to_vec();
@@ -108,7 +108,7 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
             _ => Err(Sense::in_cdb(2, 7)),
         };
     }
-    let disk = unit.disk();
+    let disk = &unit.disk;
     let (_, make) =
         (PAGES.iter()).find(|(code, page)| *code == cdb.page && page(disk).is_some()).ok_or(Sense::in_cdb(2, 7))?;
     let content = make(disk).unwrap_or_default();

@@ -71,7 +71,7 @@ struct LongDescriptor {
 
 /// WP, and DPOFUA: the bits DPO and FUA are known.
 fn device_byte(unit: &Unit) -> u8 {
-    0x10 | if unit.pages().is_protected() { 0x80 } else { 0 }
+    0x10 | if unit.pages.is_protected() { 0x80 } else { 0 }
 }
 
 /// The pages that are asked for, with the values that are asked for.
@@ -82,7 +82,7 @@ fn pages(unit: &Unit, page: u8, subpage: u8) -> Result<Vec<u8>, Sense> {
     let (code, which) = (page & 0x3f, Values::of(page >> 6));
     let is_all = code == ALL.0;
     let of_code = |p: &&Page| is_all || p.code() == code;
-    let mut of_code = unit.pages().iter().filter(of_code).peekable();
+    let mut of_code = unit.pages.pages.iter().filter(of_code).peekable();
     if of_code.peek().is_none() {
         return Err(Sense::in_cdb(2, 5));
     }
@@ -98,7 +98,7 @@ fn pages(unit: &Unit, page: u8, subpage: u8) -> Result<Vec<u8>, Sense> {
 
 fn short_descriptor(unit: &Unit) -> Vec<u8> {
     let descriptor = ShortDescriptor {
-        blocks: u32::try_from(unit.disk().blocks).unwrap_or(u32::MAX).into(),
+        blocks: u32::try_from(unit.disk.blocks).unwrap_or(u32::MAX).into(),
         block_bytes: BLOCK.into(),
     };
     descriptor.as_bytes().to_vec()
@@ -132,7 +132,7 @@ fn sense10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         (0, false) => short_descriptor(unit),
         (0, true) => {
             let descriptor =
-                LongDescriptor { blocks: unit.disk().blocks.into(), reserved: 0.into(), block_bytes: BLOCK.into() };
+                LongDescriptor { blocks: unit.disk.blocks.into(), reserved: 0.into(), block_bytes: BLOCK.into() };
             descriptor.as_bytes().to_vec()
         }
         _ => Vec::new(),
@@ -187,14 +187,14 @@ fn select(
     }
     let (block, pages) = rest.split_at(descriptor);
     check_descriptor(unit, block, at, is_long)?;
-    let (was_cached, before) = (unit.pages().write_cache(), unit.pages().clone());
+    let (was_cached, before) = (unit.pages.write_cache(), unit.pages.clone());
     let save = call.cdb[1] & SP != 0;
     unit.pages.select(pages, at + descriptor, save)?;
-    if *unit.pages() != before {
+    if unit.pages != before {
         unit.modes_changed(call.nexus, &before);
     }
     // What is in the write cache goes to the medium before it is switched off.
-    Ok(if was_cached && !unit.pages().write_cache() { Reply::Work(Work::flush(false)) } else { Reply::Good })
+    Ok(if was_cached && !unit.pages.write_cache() { Reply::Work(Work::flush(false)) } else { Reply::Good })
 }
 
 /// A block descriptor may only say what is so.
@@ -211,7 +211,7 @@ fn check_descriptor(unit: &Unit, block: &[u8], at: usize, is_long: bool) -> Resu
         },
         _ => return Err(Sense::in_parameters(at as u16 - 1)),
     };
-    let same = blocks == 0 || blocks == most || blocks == unit.disk().blocks;
+    let same = blocks == 0 || blocks == most || blocks == unit.disk.blocks;
     match same && bytes & 0x00ff_ffff == BLOCK {
         true => Ok(()),
         false => Err(Sense::in_parameters(at as u16)),

@@ -10,7 +10,7 @@ use zerocopy::{Immutable, IntoBytes, Unaligned};
 /// The family.
 pub const ENTRIES: &[Entry] = &[
     Entry::new("REPORT LUNS", &[0xa0, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0], Class::Free, |unit, call| {
-        luns(unit.disk().units, call.cdb).map(Reply::Data)
+        luns(unit.disk.units, call.cdb).map(Reply::Data)
     }),
     Entry::new(
         "REPORT SUPPORTED OPERATION CODES",
@@ -117,7 +117,7 @@ fn opcodes(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 
 fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
     let mut all = Vec::new();
-    for entry in of(unit.disk()) {
+    for entry in of(&unit.disk) {
         let (ctdp, action) = (u8::from(with_timeouts) << 1, u8::from(entry.action.is_some()));
         // RWCDLP is bit 6, CDLP bits 3 and 2.
         let limits = rwcdlp(entry) << 6 | entry.limit_page << 2;
@@ -139,7 +139,7 @@ fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
 
 /// What is known of one command. Option 1 is for commands without, 2 for those with a service action, 3 for both.
 fn one_command(unit: &Unit, option: u8, (opcode, action): (u8, u16), with_timeouts: bool) -> Result<Vec<u8>, Sense> {
-    let mut of_code = of(unit.disk()).filter(|e| e.opcode() == opcode).peekable();
+    let mut of_code = of(&unit.disk).filter(|e| e.opcode() == opcode).peekable();
     let has_actions = of_code.peek().is_some_and(|e| e.action.is_some());
     let is_known = of_code.peek().is_some();
     if is_known && ((option == 1 && has_actions) || (option == 2 && !has_actions)) {

@@ -67,18 +67,18 @@ struct Reservation {
 
 fn answer(unit: &Unit, call: &Call, content: &[u8]) -> Result<Reply, Sense> {
     let cdb: &Page10 = view(call.cdb);
-    let generation = unit.reservations().generation();
+    let generation = unit.reservations.generation;
     let all = [&generation.to_be_bytes()[..], &(content.len() as u32).to_be_bytes(), content];
     Ok(cut(all.concat(), cdb.length.get().into()))
 }
 
 fn read_keys(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let keys: Vec<u8> = (unit.reservations().registrations()).flat_map(|r| r.key.to_be_bytes()).collect();
+    let keys: Vec<u8> = (unit.reservations.registrations.iter()).flat_map(|r| r.key.to_be_bytes()).collect();
     answer(unit, call, &keys)
 }
 
 fn read_reservation(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let found = unit.reservations().held().map(|(key, kind)| Reservation {
+    let found = unit.reservations.held().map(|(key, kind)| Reservation {
         key: key.into(),
         obsolete: 0.into(),
         reserved: 0,
@@ -111,9 +111,9 @@ struct Port {
 }
 
 fn full_status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let of = unit.reservations();
+    let of = &unit.reservations;
     let mut all = Vec::new();
-    for registration in of.registrations() {
+    for registration in of.registrations.iter() {
         let kind = of.held().map(|(_, kind)| kind);
         let kind = kind.filter(|_| of.holds(&registration.port));
         // A name with port, in format 1 of iSCSI, padded with zeroes to four bytes.

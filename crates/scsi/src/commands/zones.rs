@@ -56,7 +56,7 @@ const NEVER: [u8; 2] = [0x10, 0x11];
 fn report(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.check_ready()?;
     let cdb: &ServiceIn16 = view(call.cdb);
-    if cdb.lba.get() >= unit.disk().blocks {
+    if cdb.lba.get() >= unit.disk.blocks {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
     }
     use ReportingOptions::*;
@@ -87,7 +87,7 @@ fn manage(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     if cdb.options & 1 != 0 {
         return Ok(Reply::Zones(ZoneCall::Manage(action, ZoneId::All)));
     }
-    if cdb.lba.get() >= unit.disk().blocks {
+    if cdb.lba.get() >= unit.disk.blocks {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
     }
     let zone = ZoneId::At(Lba(cdb.lba.get()));
@@ -129,7 +129,8 @@ const _: () = assert!(size_of::<Zone>() == ENTRY);
 #[derive(Debug)]
 pub struct ZoneList {
     head: [u8; ENTRY],
-    bytes: usize,
+    /// Bytes of the answer.
+    pub bytes: usize,
     /// First block of the first zone.
     first: u64,
     /// Blocks of a zone; only the last one of a drive may be shorter.
@@ -174,11 +175,6 @@ impl ZoneList {
         let mut bytes = [0; ENTRY];
         bytes.copy_from_slice(head.as_bytes());
         ZoneList { head: bytes, bytes: ((1 + n.min(room)) * ENTRY).min(length as usize), first, blocks, is_in }
-    }
-
-    /// Bytes of the answer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// Bytes of memory that it takes itself.

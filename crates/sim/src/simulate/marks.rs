@@ -81,7 +81,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.sample(at);
             self.renew();
-            self.marks.next_sample = self.outcome().series.next_boundary(at);
+            self.marks.next_sample = self.tracker.observers.outcome.series.next_boundary(at);
         }
     }
 

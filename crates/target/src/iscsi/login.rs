@@ -277,7 +277,7 @@ impl Login {
             Some("Discovery") => None,
             None | Some("Normal") => {
                 let name = find("TargetName").ok_or(Refusal::Missing)?;
-                let found = shelf.targets().iter().position(|t| t.name == name);
+                let found = shelf.targets.iter().position(|t| t.name == name);
                 Some(found.ok_or(Refusal::NotFound)?)
             }
             Some(_) => return Err(Refusal::SessionType),

@@ -162,7 +162,7 @@ impl Volume {
             flow[*request].above = ORPHAN;
             flow.abort(*request);
         }
-        let now = flow.now();
+        let now = flow.now;
         for (request, op) in left {
             let (range, writes) = {
                 let request = &flow[request].request;

@@ -168,7 +168,7 @@ impl Log {
                 Some(read_tracks(m, tracks.chain(c.since.iter().copied())))
             }
             _ => {
-                let heads = self.slots.surfaces() as u16;
+                let heads = self.slots.surfaces as u16;
                 let cylinders = 0..=self.frontier;
                 let tracks = cylinders.flat_map(|c| (0..heads).map(move |h| (c, h)));
                 let tracks = tracks.filter(|t| m.layout.track_sectors(t.0, t.1.into()) > 0);
@@ -181,7 +181,7 @@ impl Log {
 /// The time to read these tracks one after the other, in nanoseconds, starting at cylinder 0 and surface 0.
 fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
     let mut arm = Arm::default();
-    let turn = m.rotation.period_ns().round() as u64;
+    let turn = m.rotation.period_ns.round() as u64;
     let mut sum = 0;
     for (cylinder, head) in tracks {
         sum += m.move_ns(&arm, cylinder, head, false) + turn;

@@ -36,7 +36,7 @@ impl Policy for Append {
         if self.at_end {
             return search.soonest(Ties::Nearest);
         }
-        let last = search.frontier();
+        let last = search.frontier;
         let found = match search.next(last + 1) {
             Some(next) => search.soonest_of(&[last, next]),
             None => search.soonest_of(&[last]),

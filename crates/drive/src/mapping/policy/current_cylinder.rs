@@ -27,7 +27,7 @@ struct CurrentCylinder {}
 
 impl Policy for CurrentCylinder {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        let cylinder = search.nearest(search.here())?;
+        let cylinder = search.nearest(search.from.arm.cylinder)?;
         search.soonest_of(&[cylinder])
     }
 }

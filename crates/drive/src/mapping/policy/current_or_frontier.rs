@@ -28,8 +28,8 @@ struct CurrentOrFrontier {}
 
 impl Policy for CurrentOrFrontier {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        let here = search.here();
-        let cylinder = if search.has(here) { Some(here) } else { search.next(search.frontier()) };
+        let here = search.from.arm.cylinder;
+        let cylinder = if search.has(here) { Some(here) } else { search.next(search.frontier) };
         match cylinder {
             Some(c) => search.soonest_of(&[c]),
             None => search.soonest(Ties::Nearest),

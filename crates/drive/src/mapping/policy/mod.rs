@@ -16,28 +16,15 @@ use headstack_schema::plugins;
 
 /// What a policy sees: the free whole slots, and the arm that writes.
 pub struct Search<'a> {
-    pub(in crate::mapping) slots: &'a mut FreeSlots,
-    pub(in crate::mapping) from: From<'a>,
+    /// The free slots.
+    pub slots: &'a mut FreeSlots,
+    /// The arm, and when it can begin.
+    pub from: From<'a>,
     /// The highest cylinder in which a slot was ever taken.
-    pub(in crate::mapping) frontier: u32,
+    pub frontier: u32,
 }
 
 impl Search<'_> {
-    /// The cylinder under the heads.
-    pub fn here(&self) -> u32 {
-        self.from.arm.cylinder
-    }
-
-    /// The last cylinder of the disk with slots.
-    pub fn last(&self) -> u32 {
-        self.slots.last()
-    }
-
-    /// The highest cylinder in which a slot was ever taken.
-    pub fn frontier(&self) -> u32 {
-        self.frontier
-    }
-
     /// The slot of the whole disk that is reached first.
     pub fn soonest(&mut self, ties: Ties) -> Option<Slot> {
         self.slots.soonest(&self.from, Class::Whole, ties).map(Slot)
