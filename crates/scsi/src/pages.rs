@@ -9,97 +9,33 @@ use headstack_units::Span;
 use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Read-write error recovery (01h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct ErrorRecovery {
-    code: u8,
-    length: u8,
-    /// AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
-    flags: u8,
-    read_retries: u8,
-    obsolete: [u8; 3],
-    lbpere: u8,
-    write_retries: u8,
-    reserved: u8,
-    time_limit: U16,
-}
-
-/// Disconnect-reconnect (02h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Reconnect {
-    code: u8,
-    length: u8,
-    ratios: [u8; 2],
-    limits: [U16; 3],
-    most_burst: U16,
-    flags: u8,
-    reserved: u8,
-    first_burst: U16,
-}
-
-/// Caching (08h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Caching {
-    code: u8,
-    length: u8,
-    /// Bit 2: WCE, the write cache is on.
-    flags: u8,
-    priorities: u8,
-    prefetch: [U16; 4],
-    more: [u8; 8],
-}
-
-/// Control (0Ah).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Control {
-    code: u8,
-    length: u8,
-    /// Bit 2: D_SENSE, sense data in descriptor format. Bit 1: GLTSD.
-    flags: u8,
-    /// Queue algorithm in the upper 4 bits: 1, commands may be reordered.
-    queue: u8,
-    /// Bit 3: SWP, writes are refused.
-    protection: u8,
-    more: u8,
-    obsolete: U16,
-    busy_timeout: U16,
-    self_test_s: U16,
-}
-
-/// Power condition (1Ah). Timers are in units of 100 ms.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct PowerCondition {
-    code: u8,
-    length: u8,
-    standby_y: u8,
-    /// IDLE_C, IDLE_B, IDLE_A and STANDBY_Z from bit 3 on.
-    enabled: u8,
-    idle_a: U32,
-    standby_z: U32,
-    idle_b: U32,
-    idle_c: U32,
-    standby_y_timer: U32,
-    more: [u8; 15],
-    check: u8,
-}
-
-/// Informational exceptions (1Ch).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Exceptions {
-    code: u8,
-    length: u8,
-    /// Bit 3: DEXCPT, none is reported.
-    flags: u8,
-    /// MRIE: how they are reported.
-    method: u8,
-    interval: U32,
-    count: U32,
+crate::structures! {
+    /// Read-write error recovery (01h). `flags`: AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
+    pub ErrorRecovery {
+        code: u8, length: u8, flags: u8, read_retries: u8, obsolete: [u8; 3], lbpere: u8, write_retries: u8,
+        reserved: u8, time_limit: U16,
+    }
+    /// Disconnect-reconnect (02h).
+    pub Reconnect {
+        code: u8, length: u8, ratios: [u8; 2], limits: [U16; 3], most_burst: U16, flags: u8, reserved: u8,
+        first_burst: U16,
+    }
+    /// Caching (08h). `flags`: bit 2: WCE, the write cache is on.
+    pub Caching { code: u8, length: u8, flags: u8, priorities: u8, prefetch: [U16; 4], more: [u8; 8] }
+    /// Control (0Ah). `flags`: bit 2: D_SENSE, sense data in descriptor format; bit 1: GLTSD; `queue`: queue algorithm
+    /// in the upper 4 bits: 1, commands may be reordered; `protection`: bit 3: SWP, writes are refused.
+    pub Control {
+        code: u8, length: u8, flags: u8, queue: u8, protection: u8, more: u8, obsolete: U16, busy_timeout: U16,
+        self_test_s: U16,
+    }
+    /// Power condition (1Ah). Timers are in units of 100 ms. `enabled`: IDLE_C, IDLE_B, IDLE_A and STANDBY_Z from bit 3
+    /// on.
+    pub PowerCondition {
+        code: u8, length: u8, standby_y: u8, enabled: u8, idle_a: U32, standby_z: U32, idle_b: U32, idle_c: U32,
+        standby_y_timer: U32, more: [u8; 15], check: u8,
+    }
+    /// Informational exceptions (1Ch). `flags`: bit 3: DEXCPT, none is reported; `method`: MRIE: how they are reported.
+    pub Exceptions { code: u8, length: u8, flags: u8, method: u8, interval: U32, count: U32 }
 }
 
 /// A mode page with its four kinds of values.

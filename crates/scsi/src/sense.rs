@@ -1,7 +1,7 @@
 //! Sense data: why a command failed, in both formats.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 /// The sense key. The numbers are those of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -223,52 +223,16 @@ impl Sense {
     }
 }
 
-/// Sense data in fixed format.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Fixed {
-    response: u8,
-    obsolete: u8,
-    key: u8,
-    information: U32,
-    additional_length: u8,
-    command_specific: U32,
-    code: u8,
-    qualifier: u8,
-    unit_code: u8,
-    specific: [u8; 3],
-}
-
-/// The head of sense data in descriptor format.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    response: u8,
-    key: u8,
-    code: u8,
-    qualifier: u8,
-    reserved: [u8; 3],
-    additional_length: u8,
-}
-
-/// The descriptor of the field INFORMATION.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Information {
-    kind: u8,
-    additional_length: u8,
-    valid: u8,
-    reserved: u8,
-    information: U64,
-}
-
-/// The descriptor of the bytes that are specific to the key.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Specific {
-    kind: u8,
-    additional_length: u8,
-    reserved: U16,
-    specific: [u8; 3],
-    last: u8,
+crate::structures! {
+    /// Sense data in fixed format.
+    Fixed {
+        response: u8, obsolete: u8, key: u8, information: U32, additional_length: u8, command_specific: U32, code: u8,
+        qualifier: u8, unit_code: u8, specific: [u8; 3],
+    }
+    /// The head of sense data in descriptor format.
+    Head { response: u8, key: u8, code: u8, qualifier: u8, reserved: [u8; 3], additional_length: u8 }
+    /// The descriptor of the field INFORMATION.
+    Information { kind: u8, additional_length: u8, valid: u8, reserved: u8, information: U64 }
+    /// The descriptor of the bytes that are specific to the key.
+    Specific { kind: u8, additional_length: u8, reserved: U16, specific: [u8; 3], last: u8 }
 }

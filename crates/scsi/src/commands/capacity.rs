@@ -6,7 +6,7 @@ use crate::sense::Sense;
 use crate::unit::Unit;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -20,25 +20,11 @@ pub const ENTRIES: &[Entry] = &[
     .action(0x10),
 ];
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Ten {
-    last: U32,
-    block_bytes: U32,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Sixteen {
-    last: U64,
-    block_bytes: U32,
-    /// RC BASIS in bits 5 and 4, protection in the others.
-    protection: u8,
-    /// Exponent of the logical blocks in a physical sector.
-    exponent: u8,
-    /// Provisioning, and the lowest aligned block.
-    alignment: [u8; 2],
-    reserved: [u8; 16],
+crate::structures! {
+    Ten { last: U32, block_bytes: U32 }
+    /// `protection`: RC BASIS in bits 5 and 4, protection in the others; `exponent`: exponent of the logical blocks in
+    /// a physical sector; `alignment`: provisioning, and the lowest aligned block.
+    Sixteen { last: U64, block_bytes: U32, protection: u8, exponent: u8, alignment: [u8; 2], reserved: [u8; 16] }
 }
 
 fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {

@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 const X: u8 = 0xff;
 const HAS: fn(&Disk) -> bool = |disk| disk.elements > 0;
@@ -167,29 +167,13 @@ pub struct Element {
     pub is_restorable: bool,
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    matching: U32,
-    returned: U32,
-    /// The element that is being removed; 0 for none.
-    under_way: U32,
-    reserved: [u8; 20],
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Descriptor {
-    reserved: [u8; 4],
-    number: U32,
-    more: [u8; 5],
-    /// RALWD: whether it can be restored.
-    restorable: u8,
-    /// 1: a storage element.
-    kind: u8,
-    health: u8,
-    blocks: U64,
-    rest: [u8; 8],
+crate::structures! {
+    /// `under_way`: the element that is being removed; 0 for none.
+    Head { matching: U32, returned: U32, under_way: U32, reserved: [u8; 20] }
+    /// `restorable`: RALWD: whether it can be restored; `kind`: 1: a storage element.
+    Descriptor {
+        reserved: [u8; 4], number: U32, more: [u8; 5], restorable: u8, kind: u8, health: u8, blocks: U64, rest: [u8; 8],
+    }
 }
 
 /// The answer to GET PHYSICAL ELEMENT STATUS, of all elements in order.

@@ -7,26 +7,15 @@ use crate::sense::Sense;
 use crate::unit::{Errors, Unit};
 use headstack_drive::limits::LimitCounts;
 use zerocopy::byteorder::big_endian::U16;
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 /// The family.
 pub const ENTRIES: &[Entry] =
     &[Entry::new("LOG SENSE", &[0x4d, 0, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0], Class::Status, log_sense)];
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    page: u8,
-    subpage: u8,
-    length: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Parameter {
-    code: U16,
-    control: u8,
-    length: u8,
+crate::structures! {
+    Head { page: u8, subpage: u8, length: U16 }
+    Parameter { code: U16, control: u8, length: u8 }
 }
 
 type Make = fn(&Unit) -> Vec<(u16, Vec<u8>)>;

@@ -8,7 +8,7 @@ use crate::unit::Unit;
 use crate::work::Work;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -31,42 +31,14 @@ const SP: u8 = 0x01;
 /// Code and subpage that mean all.
 const ALL: (u8, u8) = (0x3f, 0xff);
 
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Header6 {
-    length: u8,
-    medium_type: u8,
-    /// WP and DPOFUA.
-    device: u8,
-    descriptor_length: u8,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Header10 {
-    length: U16,
-    medium_type: u8,
-    device: u8,
-    /// Bit 0: LONGLBA.
-    long: u8,
-    reserved: u8,
-    descriptor_length: U16,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct ShortDescriptor {
-    blocks: U32,
-    /// The upper byte is reserved.
-    block_bytes: U32,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct LongDescriptor {
-    blocks: U64,
-    reserved: U32,
-    block_bytes: U32,
+crate::structures! {
+    /// `device`: WP and DPOFUA.
+    Header6 { length: u8, medium_type: u8, device: u8, descriptor_length: u8 }
+    /// `long`: bit 0: LONGLBA.
+    Header10 { length: U16, medium_type: u8, device: u8, long: u8, reserved: u8, descriptor_length: U16 }
+    /// `block_bytes`: the upper byte is reserved.
+    ShortDescriptor { blocks: U32, block_bytes: U32 }
+    LongDescriptor { blocks: U64, reserved: U32, block_bytes: U32 }
 }
 
 /// WP, and DPOFUA: the bits DPO and FUA are known.

@@ -5,7 +5,7 @@ use crate::cdb::{view, Report12};
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -55,38 +55,14 @@ pub fn luns(units: u16, cdb: &crate::cdb::Cdb) -> Result<Vec<u8>, Sense> {
     Ok(all)
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Command {
-    opcode: u8,
-    reserved: u8,
-    action: U16,
-    limit: u8,
-    /// CTDP and SERVACTV.
-    flags: u8,
-    length: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Timeouts {
-    length: U16,
-    reserved: u8,
-    specific: u8,
-    /// Seconds that a command usually takes at most; 0: not said.
-    nominal: U32,
-    /// Seconds after which something may be wrong.
-    recommended: U32,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct One {
-    /// Bit 0: RWCDLP.
-    limit: u8,
-    /// CTDP, CDLP in bits 4 and 3, and whether it is supported.
-    support: u8,
-    length: U16,
+crate::structures! {
+    /// `flags`: CTDP and SERVACTV.
+    Command { opcode: u8, reserved: u8, action: U16, limit: u8, flags: u8, length: U16 }
+    /// `nominal`: seconds that a command usually takes at most; 0: not said; `recommended`: seconds after which
+    /// something may be wrong.
+    Timeouts { length: U16, reserved: u8, specific: u8, nominal: U32, recommended: U32 }
+    /// `limit`: bit 0: RWCDLP; `support`: CTDP, CDLP in bits 4 and 3, and whether it is supported.
+    One { limit: u8, support: u8, length: U16 }
 }
 
 const NOT_SUPPORTED: u8 = 1;

@@ -6,7 +6,7 @@ use crate::reservation::{Asked, Kind, Told};
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, IntoBytes};
 
 const fn input(name: &'static str, run: fn(&mut Unit, &Call) -> Result<Reply, Sense>) -> Entry {
     let usage = &[0x5e, 0x1f, 0, 0, 0, 0, 0, 0xff, 0xff, 0];
@@ -43,26 +43,10 @@ pub const ENTRIES: &[Entry] = &[
 /// Bytes of the data of PERSISTENT RESERVE OUT.
 const PARAMETERS: u32 = 24;
 
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Parameters {
-    key: U64,
-    action_key: U64,
-    obsolete: U32,
-    /// SPEC_I_PT, ALL_TG_PT, APTPL.
-    flags: u8,
-    reserved: u8,
-    obsolete_too: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Reservation {
-    key: U64,
-    obsolete: U32,
-    reserved: u8,
-    scope_and_type: u8,
-    obsolete_too: U16,
+crate::structures! {
+    /// `flags`: SPEC_I_PT, ALL_TG_PT, APTPL.
+    Parameters { key: U64, action_key: U64, obsolete: U32, flags: u8, reserved: u8, obsolete_too: U16 }
+    Reservation { key: U64, obsolete: U32, reserved: u8, scope_and_type: u8, obsolete_too: U16 }
 }
 
 fn answer(unit: &Unit, call: &Call, content: &[u8]) -> Result<Reply, Sense> {
@@ -96,18 +80,11 @@ fn capabilities(_: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     Ok(cut(data, cdb.length.get().into()))
 }
 
-/// A port as PERSISTENT RESERVE IN names it.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Port {
-    key: U64,
-    reserved: U32,
-    /// Bit 0: it holds the reservation.
-    flags: u8,
-    scope_and_type: u8,
-    reserved_too: U32,
-    target_port: U16,
-    name_length: U32,
+crate::structures! {
+    /// A port as PERSISTENT RESERVE IN names it. `flags`: bit 0: it holds the reservation.
+    Port {
+        key: U64, reserved: U32, flags: u8, scope_and_type: u8, reserved_too: U32, target_port: U16, name_length: U32,
+    }
 }
 
 fn full_status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {

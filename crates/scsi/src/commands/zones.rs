@@ -11,7 +11,7 @@ use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneI
 use headstack_units::Lba;
 use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 const ZONED: fn(&Disk) -> bool = |disk| disk.zones.is_some();
 const X: u8 = 0xff;
@@ -94,27 +94,10 @@ fn manage(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     Ok(Reply::Zones(ZoneCall::Manage(action, zone)))
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    length: U32,
-    /// 0: the zones differ.
-    same: u8,
-    reserved: [u8; 3],
-    last: U64,
-    rest: [u8; 48],
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Zone {
-    kind: u8,
-    condition: u8,
-    reserved: [u8; 6],
-    blocks: U64,
-    start: U64,
-    write_pointer: U64,
-    rest: [u8; 32],
+crate::structures! {
+    /// `same`: 0: the zones differ.
+    Head { length: U32, same: u8, reserved: [u8; 3], last: U64, rest: [u8; 48] }
+    Zone { kind: u8, condition: u8, reserved: [u8; 6], blocks: U64, start: U64, write_pointer: U64, rest: [u8; 32] }
 }
 
 /// A write pointer that says nothing.
