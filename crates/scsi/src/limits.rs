@@ -12,6 +12,7 @@ use headstack_drive::{DurationLimit, LimitIndex, LimitsSpec, Policy};
 use headstack_schema::Parameter;
 use headstack_units::Span;
 use zerocopy::byteorder::big_endian::U16;
+use zerocopy::FromZeros;
 
 /// Code of the pages.
 pub const CODE: u8 = 0x0a;
@@ -41,19 +42,6 @@ crate::structures! {
     }
 }
 
-const EMPTY: Descriptor = Descriptor {
-    unit: NO_UNIT,
-    reserved: 0,
-    inactive: U16::ZERO,
-    active: U16::ZERO,
-    policies: 0,
-    more: [0; 3],
-    guideline: U16::ZERO,
-    and_more: [0; 2],
-    guideline_policy: 0,
-    rest: [0; 17],
-};
-
 impl Descriptor {
     fn of(limit: &DurationLimit) -> Descriptor {
         let times = [limit.inactive, limit.active, limit.guideline];
@@ -72,7 +60,7 @@ impl Descriptor {
             policies: limit.inactive_policy.code() << 4 | limit.active_policy.code(),
             guideline,
             guideline_policy: limit.guideline_policy.code(),
-            ..EMPTY
+            ..Descriptor::new_zeroed()
         }
     }
 
@@ -123,9 +111,7 @@ impl LimitPage {
             code: FORM | CODE,
             subpage: if writes { T2B } else { T2A },
             length: U16::new((size_of::<LimitPage>() - 4) as u16),
-            reserved: [0; 3],
-            performance: 0,
-            descriptors: [EMPTY; LimitIndex::COUNT],
+            ..FromZeros::new_zeroed()
         }
     }
 
@@ -138,7 +124,7 @@ impl LimitPage {
             policies: 0xff,
             guideline: U16::MAX_VALUE,
             guideline_policy: 0x0f,
-            ..EMPTY
+            ..Descriptor::new_zeroed()
         };
         LimitPage {
             performance: if writes { 0 } else { 0xf0 },

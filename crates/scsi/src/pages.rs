@@ -7,7 +7,7 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::LimitsSpec;
 use headstack_units::Span;
 use zerocopy::byteorder::big_endian::{U16, U32};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 crate::structures! {
     /// Read-write error recovery (01h). `flags`: AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
@@ -339,28 +339,14 @@ fn error_recovery() -> Page {
         length: 10,
         // Blocks that cannot be read become good when they are written (AWRE).
         flags: 0x80,
-        read_retries: 0,
-        obsolete: [0; 3],
-        lbpere: 0,
-        write_retries: 0,
-        reserved: 0,
-        time_limit: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = ErrorRecovery { flags: PER, ..page };
     Page::new(&page, &changeable)
 }
 
 fn reconnect() -> Page {
-    let page = Reconnect {
-        code: PS | RECONNECT,
-        length: 14,
-        ratios: [0; 2],
-        limits: [U16::new(0); 3],
-        most_burst: 0.into(),
-        flags: 0,
-        reserved: 0,
-        first_burst: 0.into(),
-    };
+    let page = Reconnect { code: PS | RECONNECT, length: 14, ..FromZeros::new_zeroed() };
     Page::new(&page, &page)
 }
 
@@ -379,11 +365,8 @@ fn control() -> Page {
         // No log is saved (GLTSD).
         flags: 0x02,
         queue: 0x10,
-        protection: 0,
-        more: 0,
-        obsolete: 0.into(),
         busy_timeout: U16::MAX_VALUE,
-        self_test_s: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = Control { flags: 0x04, queue: 0, protection: 0x08, busy_timeout: 0.into(), ..page };
     Page::new(&page, &changeable)
@@ -403,15 +386,12 @@ fn power_condition(disk: &Disk) -> Page {
     let page = PowerCondition {
         code: PS | POWER_CONDITION,
         length: 38,
-        standby_y: 0,
         enabled: bit(IdleA, 0x02) | bit(IdleB, 0x04) | bit(IdleC, 0x08) | bit(Standby, 0x01),
         idle_a: timer(IdleA).into(),
         standby_z: timer(Standby).into(),
         idle_b: timer(IdleB).into(),
         idle_c: timer(IdleC).into(),
-        standby_y_timer: 0.into(),
-        more: [0; 15],
-        check: 0,
+        ..FromZeros::new_zeroed()
     };
     let changeable = PowerCondition {
         enabled: there(IdleA, 0x02) | there(IdleB, 0x04) | there(IdleC, 0x08) | there(Standby, 0x01),
@@ -428,11 +408,9 @@ fn exceptions() -> Page {
     let page = Exceptions {
         code: PS | EXCEPTIONS,
         length: 10,
-        flags: 0,
         // Only when they are asked for.
         method: 6,
-        interval: 0.into(),
-        count: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = Exceptions { flags: DEXCPT, method: 0x0f, ..page };
     Page::new(&page, &changeable)

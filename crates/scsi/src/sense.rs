@@ -1,7 +1,7 @@
 //! Sense data: why a command failed, in both formats.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The sense key. The numbers are those of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,15 +181,13 @@ impl Sense {
         let information = self.information.and_then(|i| u32::try_from(i).ok());
         let fixed = Fixed {
             response: 0x70 | if information.is_some() { 0x80 } else { 0 },
-            obsolete: 0,
             key: self.key as u8,
             information: information.unwrap_or(0).into(),
             additional_length: 10,
-            command_specific: 0.into(),
             code: self.code.0,
             qualifier: self.code.1,
-            unit_code: 0,
             specific: self.specific(),
+            ..FromZeros::new_zeroed()
         };
         fixed.as_bytes().to_vec()
     }
@@ -198,11 +196,10 @@ impl Sense {
         let mut all = Vec::new();
         if let Some(information) = self.information {
             let descriptor = Information {
-                kind: 0,
                 additional_length: 10,
                 valid: 0x80,
-                reserved: 0,
                 information: information.into(),
+                ..FromZeros::new_zeroed()
             };
             all.extend_from_slice(descriptor.as_bytes());
         }

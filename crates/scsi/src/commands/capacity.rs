@@ -6,7 +6,7 @@ use crate::sense::Sense;
 use crate::unit::Unit;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -41,8 +41,7 @@ fn sixteen(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         // RC BASIS 1: the last block of the disk, whatever the kinds of its zones.
         protection: if unit.disk.zones.is_some() { 0x10 } else { 0 },
         exponent: unit.disk.sector_blocks.trailing_zeros() as u8,
-        alignment: [0; 2],
-        reserved: [0; 16],
+        ..FromZeros::new_zeroed()
     };
     Ok(cut(data.as_bytes().to_vec(), cdb.length.get() as usize))
 }

@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 const X: u8 = 0xff;
 const HAS: fn(&Disk) -> bool = |disk| disk.elements > 0;
@@ -192,14 +192,12 @@ pub fn listed(all: &[Element], from: u32, only_bad: bool, length: u32) -> Vec<u8
     let mut data = head.as_bytes().to_vec();
     for element in all.iter().filter(matches).take(room) {
         let descriptor = Descriptor {
-            reserved: [0; 4],
             number: element.number.into(),
-            more: [0; 5],
             restorable: element.is_restorable.into(),
             kind: 1,
             health: element.health as u8,
             blocks: element.blocks.into(),
-            rest: [0; 8],
+            ..FromZeros::new_zeroed()
         };
         data.extend_from_slice(descriptor.as_bytes());
     }

@@ -8,7 +8,7 @@ use crate::unit::Unit;
 use crate::{MOST_BLOCKS, MOST_SAME_BLOCKS};
 use headstack_drive::power::conditions::Condition;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[Entry::new("INQUIRY", &[0x12, 0x01, 0xff, 0xff, 0xff, 0], Class::Free, inquiry)];
@@ -56,19 +56,16 @@ pub fn standard(device_type: u8, product: &str, version: u8, standards: &[u16]) 
     }
     let data = Standard {
         device_type,
-        removable: 0,
         version,
         // HiSup, and the format of these data.
         format: 0x12,
         additional_length: (size_of::<Standard>() - 5) as u8,
-        flags: [0; 2],
         queueing: 0x02,
         vendor: text(VENDOR),
         product: text(product),
         revision: text(env!("CARGO_PKG_VERSION")),
-        obsolete: [0; 22],
         descriptors,
-        reserved: [0; 22],
+        ..FromZeros::new_zeroed()
     };
     data.as_bytes().to_vec()
 }
@@ -209,14 +206,10 @@ crate::structures! {
 fn limits() -> Vec<u8> {
     let page = Limits {
         flags: 0x01,
-        compare_and_write: 0,
-        granularity: 0.into(),
         most_blocks: MOST_BLOCKS.into(),
-        optimal_blocks: 0.into(),
         prefetch_blocks: MOST_BLOCKS.into(),
-        unmap: [U32::new(0); 4],
         most_same_blocks: u64::from(MOST_SAME_BLOCKS).into(),
-        atomic: [U32::new(0); 5],
+        ..FromZeros::new_zeroed()
     };
     page.as_bytes().to_vec()
 }
@@ -229,11 +222,8 @@ crate::structures! {
 fn characteristics(disk: &Disk) -> Vec<u8> {
     let page = Characteristics {
         rpm: disk.rpm.into(),
-        product_type: 0,
-        // Not reported.
-        form_factor: 0,
-        flags: 0,
-        rest: [0; 55],
+        // The form factor is not reported.
+        ..FromZeros::new_zeroed()
     };
     page.as_bytes().to_vec()
 }
@@ -248,10 +238,9 @@ fn zones(disk: &Disk) -> Option<Vec<u8>> {
     let rules = disk.zones?;
     let page = Zones {
         flags: u8::from(rules.unrestricted_reads),
-        reserved: [0; 3],
         preferred: [U32::MAX_VALUE; 2],
         most_open: rules.most_open.unwrap_or(u32::MAX).into(),
-        rest: [0; 44],
+        ..FromZeros::new_zeroed()
     };
     Some(page.as_bytes().to_vec())
 }
@@ -269,11 +258,9 @@ fn ranges(disk: &Disk) -> Option<Vec<u8>> {
     for (number, range) in disk.ranges.iter().enumerate() {
         let descriptor = Range {
             number: number as u8,
-            elements: 0,
-            reserved: [0; 6],
             first: range.start.into(),
             blocks: (range.end - range.start).into(),
-            rest: [0; 8],
+            ..FromZeros::new_zeroed()
         };
         page.extend_from_slice(descriptor.as_bytes());
     }

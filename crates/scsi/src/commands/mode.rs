@@ -8,7 +8,7 @@ use crate::unit::Unit;
 use crate::work::Work;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -111,11 +111,10 @@ fn sense10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     };
     let header = Header10 {
         length: ((6 + descriptor.len() + pages.len()) as u16).into(),
-        medium_type: 0,
         device: device_byte(unit),
         long: u8::from(is_long),
-        reserved: 0,
         descriptor_length: (descriptor.len() as u16).into(),
+        ..FromZeros::new_zeroed()
     };
     let all = [header.as_bytes(), &descriptor, &pages].concat();
     Ok(cut(all, cdb.length.get().into()))

@@ -5,7 +5,7 @@ use crate::cdb::{view, Report12};
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -99,11 +99,10 @@ fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
         let limits = rwcdlp(entry) << 6 | entry.limit_page << 2;
         let command = Command {
             opcode: entry.opcode(),
-            reserved: 0,
             action: entry.action.unwrap_or(0).into(),
-            limit: 0,
             flags: limits | ctdp | action,
             length: (entry.usage.len() as u16).into(),
+            ..FromZeros::new_zeroed()
         };
         all.extend_from_slice(command.as_bytes());
         if with_timeouts {

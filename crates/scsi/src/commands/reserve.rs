@@ -6,7 +6,7 @@ use crate::reservation::{Asked, Kind, Told};
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 const fn input(name: &'static str, run: fn(&mut Unit, &Call) -> Result<Reply, Sense>) -> Entry {
     let usage = &[0x5e, 0x1f, 0, 0, 0, 0, 0, 0xff, 0xff, 0];
@@ -64,10 +64,8 @@ fn read_keys(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 fn read_reservation(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let found = unit.reservations.held().map(|(key, kind)| Reservation {
         key: key.into(),
-        obsolete: 0.into(),
-        reserved: 0,
         scope_and_type: kind as u8,
-        obsolete_too: 0.into(),
+        ..FromZeros::new_zeroed()
     });
     let content = found.map_or(Vec::new(), |r| r.as_bytes().to_vec());
     answer(unit, call, &content)
@@ -101,12 +99,11 @@ fn full_status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         id.extend_from_slice(&name);
         let port = Port {
             key: registration.key.into(),
-            reserved: 0.into(),
             flags: u8::from(kind.is_some()),
             scope_and_type: kind.map_or(0, |k| k as u8),
-            reserved_too: 0.into(),
             target_port: 1.into(),
             name_length: (id.len() as u32).into(),
+            ..FromZeros::new_zeroed()
         };
         all.extend_from_slice(port.as_bytes());
         all.extend_from_slice(&id);

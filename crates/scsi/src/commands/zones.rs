@@ -11,7 +11,7 @@ use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneI
 use headstack_units::Lba;
 use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 const ZONED: fn(&Disk) -> bool = |disk| disk.zones.is_some();
 const X: u8 = 0xff;
@@ -148,13 +148,8 @@ impl ZoneList {
                 n += 1;
             }
         }
-        let head = Head {
-            length: ((n * ENTRY) as u32).into(),
-            same: 0,
-            reserved: [0; 3],
-            last: (disk.blocks - 1).into(),
-            rest: [0; 48],
-        };
+        let head =
+            Head { length: ((n * ENTRY) as u32).into(), last: (disk.blocks - 1).into(), ..FromZeros::new_zeroed() };
         let mut bytes = [0; ENTRY];
         bytes.copy_from_slice(head.as_bytes());
         ZoneList { head: bytes, bytes: ((1 + n.min(room)) * ENTRY).min(length as usize), first, blocks, is_in }
@@ -206,11 +201,10 @@ fn described_as(zone: ZoneDescriptor) -> [u8; ENTRY] {
     let descriptor = Zone {
         kind: zone.zone_type as u8,
         condition: (zone.condition as u8) << 4,
-        reserved: [0; 6],
         blocks: zone.blocks.into(),
         start: zone.start.0.into(),
         write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
-        rest: [0; 32],
+        ..FromZeros::new_zeroed()
     };
     let mut bytes = [0; ENTRY];
     bytes.copy_from_slice(descriptor.as_bytes());
