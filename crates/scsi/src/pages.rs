@@ -141,7 +141,7 @@ fn view<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(page: &Page) 
 }
 
 /// All pages of a disk, in order of their codes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pages {
     /// In order of their codes.
     pub pages: Vec<Page>,

@@ -52,7 +52,7 @@ impl Key {
 }
 
 /// Additional sense code and its qualifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Code(pub u8, pub u8);
 
 /// Codes by their names in the standard.

@@ -78,7 +78,7 @@ pub struct Away {
 }
 
 /// A logical unit.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unit {
     /// What is fixed of it.
     pub disk: Disk,
@@ -108,21 +108,7 @@ pub struct Unit {
 impl Unit {
     /// A unit that was just switched on.
     pub fn new(disk: Disk) -> Unit {
-        Unit {
-            pages: Pages::new(&disk),
-            disk,
-            attentions: Attentions::default(),
-            ports: BTreeMap::new(),
-            reservations: Reservations::default(),
-            reserved: None,
-            is_stopped: false,
-            away: None,
-            prediction: Code::NONE,
-            effects: Vec::new(),
-            aborted: Vec::new(),
-            counts: Counts::default(),
-            limit_counts: CountsByLimit::default(),
-        }
+        Unit { pages: Pages::new(&disk), disk, ..Unit::default() }
     }
 
     /// An initiator connects. Its first command is told that the unit was switched on.

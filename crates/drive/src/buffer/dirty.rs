@@ -40,7 +40,7 @@ pub enum Scope {
 }
 
 /// The dirty data of one buffer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DirtyExtents {
     /// The size of a physical sector, and its number of blocks.
     size: SectorSize,
@@ -63,17 +63,7 @@ pub struct DirtyExtents {
 impl DirtyExtents {
     /// A buffer without dirty data; edges wait for `partial_wait` nanoseconds.
     pub fn new(size: SectorSize, partial_wait: Span) -> DirtyExtents {
-        DirtyExtents {
-            size,
-            sector: size.blocks(),
-            partial_wait,
-            extents: BTreeMap::new(),
-            blocks: 0,
-            by_age: BTreeSet::new(),
-            due: BTreeSet::new(),
-            waiting: BTreeSet::new(),
-            promoted: Time::ZERO,
-        }
+        DirtyExtents { size, sector: size.blocks(), partial_wait, ..DirtyExtents::default() }
     }
 
     /// The range from the first dirty block to the last one.

@@ -59,7 +59,7 @@ impl Connection {
         Connection {
             number,
             address,
-            stage: Stage::Login(Box::default()),
+            stage: Stage::Login(Box::new(Login::new())),
             input: BytesMut::new(),
             output: BytesMut::new(),
             is_silent: false,

@@ -109,6 +109,7 @@ struct Lun {
 }
 
 /// All units and targets.
+#[derive(Default)]
 pub struct Shelf {
     /// The targets.
     pub targets: Vec<Target>,
@@ -144,16 +145,7 @@ impl Shelf {
             is_away: false,
             unit: Unit::new(disk),
         };
-        Shelf {
-            targets,
-            luns: disks.into_iter().map(lun).collect(),
-            open: Slab::new(),
-            front_end: 0,
-            room: Room::default(),
-            finished: Vec::new(),
-            orders: Vec::new(),
-            seen: None,
-        }
+        Shelf { targets, luns: disks.into_iter().map(lun).collect(), ..Shelf::default() }
     }
 
     /// A unit, by its device.

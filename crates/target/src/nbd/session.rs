@@ -118,7 +118,7 @@ struct Payload {
 }
 
 /// A client that uses an export.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Session {
     /// Number of the export.
     pub export: usize,
@@ -148,14 +148,9 @@ impl Session {
             export: of.export,
             headers: of.headers,
             allocation: of.allocation,
-            payload: None,
-            content: None,
-            written: 0,
             most_written: u64::MAX,
-            replies: Replies::default(),
-            open: 0,
             room: MAX_REQUESTS,
-            ends: false,
+            ..Session::default()
         }
     }
 

@@ -145,7 +145,7 @@ impl Queueing {
 }
 
 /// The turn that a queue has.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Turn {
     in_service: Option<u32>,
     began: Time,
@@ -200,19 +200,12 @@ impl Bfq {
             index: BTreeMap::new(),
             async_queue: None,
             order: Order::default(),
-            turn: Turn {
-                in_service: None,
-                began: Time::ZERO,
-                ends: Time::ZERO,
-                idle_until: Time::NEVER,
-                idling_since: Time::ZERO,
-                number: 0,
-            },
+            turn: Turn { idle_until: Time::NEVER, ..Turn::default() },
             drive: AtDrive::default(),
             busy: 0,
             busy_raised: 0,
             queueing: Queueing::default(),
-            rate: PeakRate::default(),
+            rate: PeakRate::new(),
             injection: Injection::default(),
             bursts: Bursts::default(),
         }

@@ -40,7 +40,7 @@ pub fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
 type Track = (u32, u16);
 
 /// The checkpoints of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Checkpoints {
     every: u64,
     /// First address of the two regions, and the length of each, in physical sectors.
@@ -61,16 +61,7 @@ pub struct Checkpoints {
 impl Checkpoints {
     /// A checkpoint has just been completed.
     pub fn new(every: u64, first: u64, sectors: u64) -> Checkpoints {
-        Checkpoints {
-            every,
-            first,
-            sectors,
-            region: 1,
-            done: None,
-            taken: 0,
-            since: BTreeSet::new(),
-            newer: BTreeSet::new(),
-        }
+        Checkpoints { every, first, sectors, region: 1, ..Checkpoints::default() }
     }
 
     /// A slot was taken.
