@@ -5,7 +5,7 @@
 //! - [`build`] rounds them to 1e-9 dollars.
 //! - A cost depends on the drive's description only.
 //!
-//! To add one: write `crates/drive/src/cost/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/cost/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 use crate::power::Shape;
@@ -89,7 +89,7 @@ pub trait CostModel: Send + Sync {
 /// The key of a model's name.
 const KEY: &str = "model";
 
-plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price }
+plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price: Price }
 
 /// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
 ///

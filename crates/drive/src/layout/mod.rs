@@ -12,7 +12,7 @@
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
 //!
-//! To add one: write `crates/drive/src/layout/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/layout/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 use crate::spec::{GeometrySpec, DEFAULT_LAYOUT};

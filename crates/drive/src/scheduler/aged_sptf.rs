@@ -15,18 +15,8 @@ use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "aged-sptf",
-        "Aged SPTF: waiting makes a command cheaper",
-        "weight = 0.05",
-        |model: AgedSptf, _| Ok(Box::new(model)),
-    )
-}
 
 /// Far more than any time differs from any other: the order of arrival.
 const MOST_WEIGHT: f64 = 1e15;
@@ -35,7 +25,8 @@ const MOST_WEIGHT: f64 = 1e15;
 const MOST_ERROR: Span = Span(1_000_000_000);
 
 #[derive(Table)]
-struct AgedSptf {
+#[table(model = "Aged SPTF: waiting makes a command cheaper", example = "weight = 0.05")]
+pub(super) struct AgedSptf {
     /// How much positioning time a unit of waiting time outweighs; no unit.
     #[param(default = 0.006, range = 0.0..=MOST_WEIGHT)]
     weight: f64,

@@ -9,20 +9,11 @@
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "c-look",
-        "C-LOOK: sweeps up in address order, then back to the lowest",
-        "",
-        |model: CLook, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct CLook {}
+#[table(model = "C-LOOK: sweeps up in address order, then back to the lowest")]
+pub(super) struct CLook {}
 
 impl Scheduler for CLook {
     fn needs(&self) -> Needs {

@@ -10,26 +10,14 @@
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "look",
-        "LOOK: sweeps in address order, turns at the last command",
-        "",
-        |model: Sweep, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 /// A sweep in address order.
 #[derive(Table)]
+#[table(model = "LOOK: sweeps in address order, turns at the last command")]
 pub(super) struct Sweep {
     #[param(skip)]
     pub(super) downward: bool,
-}
-
-impl Sweep {
 }
 
 impl Sweep {

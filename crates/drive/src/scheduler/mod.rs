@@ -9,7 +9,7 @@
 //! - With 64 times as many waiting commands a choice takes at most 10 times as long: beyond 64 commands it reads the orders
 //!   that it asks for by `needs`, and not the whole queue.
 //!
-//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its
+//! To add one: write `crates/drive/src/scheduler/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its
 //! own in [`Models`](crate::Models).
 
 use crate::limits::Deadlines;
@@ -237,7 +237,8 @@ pub trait Scheduler: Send {
 
 plugins! {
     dyn Scheduler = "scheduler";
-    fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf, deadline_sptf
+    fcfs: Fcfs, sstf: Sstf, scan, look: Sweep, c_look: CLook, vscan: VScan, sptf: Sptf, satf: Satf, aged_sptf: AgedSptf,
+    depth_aged_sptf: DepthAgedSptf, deadline_sptf: DeadlineSptf
 }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.

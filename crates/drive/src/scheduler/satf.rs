@@ -10,20 +10,14 @@
 
 use super::{Addresses, Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "satf",
-        "Shortest access time first: positioning and transfer, buffer hits first",
-        "cache_aware = true",
-        |model: Satf, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Satf {
+#[table(
+    model = "Shortest access time first: positioning and transfer, buffer hits first",
+    example = "cache_aware = true"
+)]
+pub(super) struct Satf {
     /// Whether commands that the buffer can serve count as free.
     #[param(default = true)]
     cache_aware: bool,

@@ -9,17 +9,11 @@
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new("sstf", "Shortest seek time first, by cylinder", "", |model: Sstf, _| {
-        Ok(Box::new(model))
-    })
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Sstf {}
+#[table(model = "Shortest seek time first, by cylinder")]
+pub(super) struct Sstf {}
 
 impl Scheduler for Sstf {
     fn needs(&self) -> Needs {

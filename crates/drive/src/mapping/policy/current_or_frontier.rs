@@ -11,20 +11,11 @@
 //! As for `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Policy> {
-    Plugin::<dyn Policy>::new(
-        "current-or-frontier",
-        "a free slot of the cylinder under the heads, else one behind the written area",
-        "",
-        |model: CurrentOrFrontier, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct CurrentOrFrontier {}
+#[table(model = "a free slot of the cylinder under the heads, else one behind the written area")]
+pub(super) struct CurrentOrFrontier {}
 
 impl Policy for CurrentOrFrontier {
     fn choose(&self, search: &mut Search) -> Option<Slot> {

@@ -6,7 +6,7 @@
 //! - `choose` changes nothing, because it is also called to predict, once for each arm that may write. `took` is called
 //!   when a slot has been taken.
 //!
-//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` and add it to the list as [`plugins!`] says. A program
 //! adds its own in [`Models`](crate::Models).
 
 use super::log::cylinder::Class;
@@ -74,4 +74,7 @@ pub trait Policy: Send + std::fmt::Debug {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(pub(in crate::mapping) Found);
 
-plugins! { dyn Policy = "writing policy"; eager, current_cylinder, current_or_frontier, append }
+plugins! {
+    dyn Policy = "writing policy";
+    eager: Eager, current_cylinder: CurrentCylinder, current_or_frontier: CurrentOrFrontier, append: Append
+}
