@@ -103,7 +103,7 @@ impl LowPower {
 
     /// Replaces the conditions by those of the drive at another speed. Timers stay as they are.
     pub fn set_design(&mut self, design: Conditions) {
-        self.design = design.with_timers_of(&self.design);
+        self.design = Condition::LOW.into_iter().fold(design, |all, c| all.with_timer(c, self.design.timer(c)));
     }
 
     /// Sets the timer of a condition. The conditions must have been advanced to the present time.

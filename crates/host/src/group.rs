@@ -28,7 +28,7 @@ pub struct Group {
     apply: bool,
     /// By place in the configuration, sorted by tier.
     slots: Vec<Slot>,
-    controller: Option<Controller>,
+    pub(crate) controller: Option<Controller>,
     /// The drives of the controller, in its order: places in `slots`.
     active: Vec<usize>,
     /// The cap at the meter that it was given.
@@ -135,11 +135,6 @@ impl Group {
     /// The drives that are controlled, in the order of the policy.
     pub fn names(&self) -> Vec<&str> {
         self.active.iter().map(|i| self.slots[*i].config.name()).collect()
-    }
-
-    /// Where its policy stands; see [`Controller::state`].
-    pub fn policy_state(&self) -> Option<Value> {
-        self.controller.as_ref()?.state()
     }
 
     /// How long the power has been above the cap.

@@ -83,7 +83,6 @@ impl Code {
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Code = Code(0x2f, 0x00);
     pub const DEPOPULATION_FAILED: Code = Code(0x31, 0x04);
     pub const DEPOPULATION_RESTORATION_FAILED: Code = Code(0x31, 0x05);
-    pub const SAVING_PARAMETERS_NOT_SUPPORTED: Code = Code(0x39, 0x00);
     pub const INSUFFICIENT_REGISTRATION_RESOURCES: Code = Code(0x55, 0x04);
     pub const FAILURE_PREDICTED: Code = Code(0x5d, 0x00);
     pub const NOT_ENOUGH_UNSOLICITED_DATA: Code = Code(0x0c, 0x0d);

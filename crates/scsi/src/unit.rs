@@ -97,8 +97,10 @@ pub struct Unit {
     away: Option<Away>,
     /// The failure that the drive predicts; [`Code::NONE`] for none.
     pub prediction: Code,
-    effects: Vec<Effect>,
-    pub(crate) aborted: Vec<String>,
+    /// Settings of the drive that have changed since this was last taken.
+    pub effects: Vec<Effect>,
+    /// Ports whose commands were aborted since this was last taken.
+    pub aborted: Vec<String>,
     /// What was counted.
     pub counts: Counts,
     /// What the drive has counted of its duration limits, as told last.
@@ -185,16 +187,6 @@ impl Unit {
     /// An end with sense data, in the format that the control page asks for.
     pub fn check(&self, sense: &Sense) -> Ending {
         Ending { status: Status::CheckCondition, sense: sense.bytes(self.pages.descriptor_sense()), data: Vec::new() }
-    }
-
-    /// Settings of the drive that have changed since the last call.
-    pub fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
-    }
-
-    /// Ports whose commands were aborted since the last call.
-    pub fn take_aborted(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.aborted)
     }
 
     /// A logical unit reset, or one of the target.

@@ -109,12 +109,6 @@ impl Rotation {
         let product = (time.0 as u128).wrapping_mul(self.step);
         Turn((product >> 32) as u64).plus(self.phase)
     }
-    /// The angle per nanosecond, rounded down to a multiple of 2^-64 turn. Over 8 s the error is less than
-    /// 2^-31 turn.
-    #[inline]
-    pub fn per_ns(&self) -> Turn {
-        Turn((self.step >> 32) as u64)
-    }
     /// The time of `turns` units of 2^-64 turn, in nanoseconds, rounded to the nearest. It is the inverse of
     /// [`Rotation::angle_at`], for any number of turns up to 2^56.
     pub fn time_of(&self, turns: u128) -> u64 {

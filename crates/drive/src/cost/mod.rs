@@ -23,11 +23,6 @@ pub struct CostRange {
 }
 
 impl CostRange {
-    /// The middle of the range in dollars, which the ISCA 2008 paper uses for comparisons.
-    pub fn mid(&self) -> f64 {
-        (self.low + self.high) / 2.0
-    }
-
     /// The cost of `n` drives or pieces.
     pub fn times(&self, n: f64) -> CostRange {
         CostRange { low: self.low * n, high: self.high * n }.rounded()

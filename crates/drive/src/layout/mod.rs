@@ -112,11 +112,6 @@ fn parameters<P: Table>(spec: &GeometrySpec) -> Result<P, SpecError> {
     read.map_err(|e| e.within(TABLE))
 }
 
-/// The layout's own keys of `[geometry]` with all that they leave out.
-pub(crate) fn all_parameters(spec: &GeometrySpec, layouts: &Plugins<dyn Layout>) -> Params {
-    layouts.filled(&spec.layout, &spec.layout_parameters)
-}
-
 plugins! {
     dyn Layout = "layout", beside GeometrySpec::KEYS, place TABLE, for<'a> &'a GeometrySpec;
     cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents

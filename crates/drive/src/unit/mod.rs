@@ -539,11 +539,9 @@ impl ServiceUnit {
             self.scan_beside(&item, &before);
         }
         // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
-        if let Some(roles) =
-            self.roles.as_mut().filter(|_| self.server.done.mechanical || item.request.command.writes())
-        {
-            roles.note(start, item.request.command.writes());
-        }
+        let writes = item.request.command.writes();
+        let roles = self.roles.iter_mut().filter(|_| self.server.done.mechanical || writes);
+        roles.for_each(|roles| roles.note(start, writes));
         // A read from the buffer may be assigned to an assembly that is still busy.
         let busy_until = &mut self.server.arms.assemblies[assembly as usize].serves_until;
         *busy_until = self.server.done.completion.max(*busy_until);

@@ -102,7 +102,7 @@ impl LiveSystem {
         }
         drive.advance(now, &mut |_| {});
         drive.reset_statistics(now);
-        for (surface, head) in kept(&heads).enumerate().take(drive_surfaces(&drive)) {
+        for (surface, head) in kept(&heads).enumerate().take(drive.design.spec().geometry.surfaces as usize) {
             if all.failed.contains(&head) {
                 let part = Part { stack: 0, arm: 0, surface: Some(surface as u32), warning: true };
                 // It may have failed already, as the file says.
@@ -127,8 +127,4 @@ impl LiveSystem {
     pub fn note_change(&mut self) {
         self.n_by_hand += 1;
     }
-}
-
-fn drive_surfaces(drive: &Drive) -> usize {
-    drive.design.spec().geometry.surfaces as usize
 }

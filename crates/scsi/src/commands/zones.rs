@@ -11,7 +11,7 @@ use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneI
 use headstack_units::Lba;
 use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::{transmute, FromZeros};
 
 const ZONED: fn(&Disk) -> bool = |disk| disk.zones.is_some();
 const X: u8 = 0xff;
@@ -150,9 +150,13 @@ impl ZoneList {
         }
         let head =
             Head { length: ((n * ENTRY) as u32).into(), last: (disk.blocks - 1).into(), ..FromZeros::new_zeroed() };
-        let mut bytes = [0; ENTRY];
-        bytes.copy_from_slice(head.as_bytes());
-        ZoneList { head: bytes, bytes: ((1 + n.min(room)) * ENTRY).min(length as usize), first, blocks, is_in }
+        ZoneList {
+            head: transmute!(head),
+            bytes: ((1 + n.min(room)) * ENTRY).min(length as usize),
+            first,
+            blocks,
+            is_in,
+        }
     }
 
     /// Bytes of memory that it takes itself.
@@ -198,15 +202,12 @@ impl ZoneList {
 }
 
 fn described_as(zone: ZoneDescriptor) -> [u8; ENTRY] {
-    let descriptor = Zone {
+    transmute!(Zone {
         kind: zone.zone_type as u8,
         condition: (zone.condition as u8) << 4,
         blocks: zone.blocks.into(),
         start: zone.start.0.into(),
         write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
-        ..FromZeros::new_zeroed()
-    };
-    let mut bytes = [0; ENTRY];
-    bytes.copy_from_slice(descriptor.as_bytes());
-    bytes
+        ..Zone::new_zeroed()
+    })
 }

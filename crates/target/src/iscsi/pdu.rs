@@ -55,13 +55,9 @@ macro_rules! units {
     )+ };
 }
 
-/// Lengths of what follows a header.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, Default)]
-#[repr(C)]
-pub struct Lengths {
-    /// Additional headers, in words of four bytes.
-    pub ahs_words: u8,
-    data: [u8; 3],
+headstack_scsi::structures! {
+    /// Lengths of what follows a header. `ahs_words`: additional headers, in words of four bytes.
+    pub Lengths { ahs_words: u8, data: [u8; 3] }
 }
 
 impl Lengths {

@@ -10,7 +10,7 @@ use headstack_scsi::status::Status;
 use headstack_scsi::unit::Ending;
 use std::collections::VecDeque;
 use std::io;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{transmute, FromBytes, Immutable, IntoBytes};
 
 /// What is known of the transfer of a command.
 #[derive(Debug, Clone, Copy)]
@@ -288,9 +288,7 @@ impl Replies {
             unit.residual = residual.into();
             self.count_ahead();
         }
-        let mut header = [0; HEADER];
-        header.copy_from_slice(unit.as_bytes());
-        let header = self.numbered(header, is_last);
+        let header = self.numbered(transmute!(unit), is_last);
         pdu::put_header(out, &header, self.digests);
         let start = out.len();
         let (at, end) = (data.sent as usize, (data.sent + bytes) as usize);

@@ -438,7 +438,7 @@ impl Shelf {
 
     /// What a command has changed of the drive is changed.
     fn settle(&mut self, live: &mut Live, device: usize) {
-        for effect in self.luns[device].unit.take_effects() {
+        for effect in std::mem::take(&mut self.luns[device].unit.effects) {
             let (now, system) = live.system();
             let Some((path, _)) = system.view(now, device).drive else { continue };
             let setting = match effect {
@@ -449,7 +449,7 @@ impl Shelf {
             // Only conditions that the drive has are set.
             let _ = live.set(&path, Setting::Drive(setting));
         }
-        for port in self.luns[device].unit.take_aborted() {
+        for port in std::mem::take(&mut self.luns[device].unit.aborted) {
             self.orders.push(Order::Abort { unit: device, port });
         }
     }

@@ -281,8 +281,6 @@ pub struct Times {
 impl Times {
     /// In order, counted from the beginning of the trace.
     pub const ORDERED: Times = Times { window: 0, dates: false, spread: false };
-    /// In order, dates.
-    pub const DATES: Times = Times { dates: true, ..Times::ORDERED };
     /// Dates, usually out of order.
     pub const UNORDERED_DATES: Times = Times { window: 8192, dates: true, spread: false };
 }

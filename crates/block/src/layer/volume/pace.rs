@@ -40,7 +40,7 @@ pub(super) enum Leave {
 pub(super) struct Pace {
     /// Limits in bytes per second: `None` above is no rebuild, `None` below is the upper one.
     pub most: Option<f64>,
-    least: Option<f64>,
+    pub least: Option<f64>,
     running: bool,
     /// Whether it pauses, and until when.
     pauses: bool,
@@ -73,11 +73,6 @@ impl Pace {
         if rate.is_none() {
             self.stop();
         }
-    }
-
-    /// Sets the lower limit.
-    pub fn set_least(&mut self, rate: Option<Bandwidth>) {
-        self.least = rate.map(|r| r.0);
     }
 
     /// The rebuild is done, or begins anew: what it did before does not count any more.

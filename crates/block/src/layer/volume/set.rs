@@ -89,7 +89,7 @@ impl Volume {
             let need = format!("at most {most}");
             return Err(SpecError::new("rebuild_rate_min", least, need));
         }
-        self.rebuild.pace.set_least(Some(least));
+        self.rebuild.pace.least = Some(least.0);
         Ok(())
     }
 

@@ -77,12 +77,7 @@ pub struct Arrival<'a> {
 
 impl Raise {
     pub fn new(now: Time) -> Raise {
-        Raise {
-            since: now,
-            soft_from: now,
-            backlogged: now,
-            ..Raise::default()
-        }
+        Raise { since: now, soft_from: now, backlogged: now, ..Raise::default() }
     }
 
     /// By how much its weight is multiplied.
