@@ -26,7 +26,7 @@ impl ControlledDrive {
     /// The same paths, with what this drive has.
     pub fn with(self, drive: &Drive) -> ControlledDrive {
         let low = Condition::LOW.into_iter();
-        let conditions = low.filter(|c| drive.has_condition(*c)).collect();
+        let conditions = low.filter(|c| drive.design.conditions().has(*c)).collect();
         ControlledDrive { arms: drive.most_arms_in_motion(), conditions, ..self }
     }
 }

@@ -202,7 +202,7 @@ impl Adjust for Drive {
 impl Member for Drive {
     const TELLS_SUBMITTERS_APART: bool = false;
     fn logical_units(&self) -> Vec<u64> {
-        Drive::logical_units(self)
+        self.design.logical_units()
     }
     fn hint(&self, priority: Ioprio) -> Hint {
         Drive::hint(self, priority.limit(), priority.class() == IoprioClass::RealTime)

@@ -20,7 +20,8 @@ pub struct Timetable {
     last: usize,
     /// Most layers stand on a single one.
     is_single: bool,
-    first: Time,
+    /// The earliest time; [`Time::NEVER`] if there is none.
+    pub earliest: Time,
 }
 
 impl Timetable {
@@ -31,19 +32,13 @@ impl Timetable {
             last += width;
             width *= WIDTH;
         }
-        Timetable { nodes: vec![[Time::NEVER; WIDTH]; last + width], last, is_single: n == 1, first: Time::NEVER }
-    }
-
-    /// The earliest time; [`Time::NEVER`] if there is none.
-    #[inline]
-    pub fn earliest(&self) -> Time {
-        self.first
+        Timetable { nodes: vec![[Time::NEVER; WIDTH]; last + width], last, is_single: n == 1, earliest: Time::NEVER }
     }
 
     /// The earliest time and its index; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        (self.first, self.first_index())
+        (self.earliest, self.first_index())
     }
 
     /// The index of the earliest time.
@@ -54,7 +49,7 @@ impl Timetable {
         }
         let mut node = 0;
         loop {
-            let at = self.nodes[node].iter().position(|t| *t == self.first);
+            let at = self.nodes[node].iter().position(|t| *t == self.earliest);
             let at = at.unwrap_or(WIDTH - 1);
             if node >= self.last {
                 return (node - self.last) * WIDTH + at;
@@ -83,7 +78,7 @@ impl Timetable {
         loop {
             let mut times = self.nodes[node];
             // Of equal times the left one is first.
-            let at = (0..WIDTH - 1).find(|i| times[*i] == self.first);
+            let at = (0..WIDTH - 1).find(|i| times[*i] == self.earliest);
             let at = at.unwrap_or(WIDTH - 1);
             times[at] = Time::NEVER;
             second = second.min(least(&times));
@@ -98,7 +93,7 @@ impl Timetable {
     #[inline]
     pub fn get(&self, i: usize) -> Time {
         match self.is_single {
-            true => self.first,
+            true => self.earliest,
             false => self.nodes[self.last + i / WIDTH][i % WIDTH],
         }
     }
@@ -107,7 +102,7 @@ impl Timetable {
     #[inline]
     pub fn set(&mut self, i: usize, time: Time) {
         if self.is_single {
-            self.first = time;
+            self.earliest = time;
         } else {
             self.set_in_tree(i, time);
         }
@@ -125,7 +120,7 @@ impl Timetable {
             times[at] = time;
             time = least(times);
             if node == 0 {
-                self.first = time;
+                self.earliest = time;
                 return;
             }
             (node, at) = ((node - 1) / WIDTH, (node - 1) % WIDTH);
@@ -162,7 +157,7 @@ impl Order {
     #[inline]
     pub fn earliest(&self) -> Time {
         let [others, drives] = &self.tables;
-        others.earliest().min(drives.earliest())
+        others.earliest.min(drives.earliest)
     }
 
     /// The node with the earliest time.
@@ -170,7 +165,7 @@ impl Order {
     pub fn first(&self) -> u32 {
         let [others, drives] = &self.tables;
         let node = |of: usize| self.nodes[of][self.tables[of].first_index()];
-        match others.earliest().cmp(&drives.earliest()) {
+        match others.earliest.cmp(&drives.earliest) {
             Ordering::Less => node(0),
             Ordering::Greater => node(1),
             Ordering::Equal => node(0).min(node(1)),

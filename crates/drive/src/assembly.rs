@@ -114,11 +114,11 @@ impl Mechanism {
 
     /// If idle, follows another assembly whose first head set starts to move to `cylinder` at `at`.
     pub fn follow(&mut self, now: Time, m: &Mechanics, head_sets: &[HeadSet], at: Time, cylinder: u32) {
-        if self.timeline.free() > at {
+        if self.timeline.free > at {
             return;
         }
         let base = i64::from(cylinder) - i64::from(head_sets[0].offset);
-        let last = i64::from(m.positions()) - 1;
+        let last = i64::from(m.seek.positions()) - 1;
         let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&head_sets[0]));
         let there = at.after(u64::from(m.seek.ns(distance)));

@@ -155,17 +155,9 @@ impl Part for Completion {
     fn ends(&self) -> Time {
         self.completion
     }
-    fn is_hit(&self) -> bool {
-        self.cache_hit
-    }
-    fn has_moved(&self) -> bool {
-        self.moved()
-    }
-    fn failure(&self) -> Option<LimitEnd> {
-        self.error.then_some(self.limit)
-    }
-    fn has_missed(&self) -> bool {
-        self.limit.is_missed()
+    fn own(&self) -> All<LimitEnd> {
+        let failure = self.error.then_some(self.limit);
+        All { hit: self.cache_hit, moved: self.moved(), missed: self.limit.is_missed(), failure }
     }
     /// Arm and distance are those of the last part.
     fn whole(self, all: &All<LimitEnd>) -> Completion {

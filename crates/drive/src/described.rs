@@ -4,7 +4,7 @@
 //! are taken, and named.
 
 use crate::spec::DriveSpec;
-use crate::{layout, power, Models};
+use crate::{power, Models};
 use headstack_schema::{Columns, Parameter, Params};
 use serde::Serialize;
 use serde_json::Value;
@@ -97,7 +97,8 @@ impl DriveSpec {
         spec.seek = models.seek.filled(&named(&self.seek), &self.seek);
         spec.cost = models.cost.filled(&named(&self.cost), &self.cost);
         spec.power = power::filled(&self.power, &models.power);
-        spec.geometry.layout_parameters = layout::all_parameters(&self.geometry, &models.layouts);
+        spec.geometry.layout_parameters =
+            models.layouts.filled(&self.geometry.layout, &self.geometry.layout_parameters);
         spec.parallelism.roles = spec.parallelism.roles.filled(&models.roles);
         let queue = &mut spec.queue;
         let parameters = &queue.scheduler_parameters;

@@ -33,7 +33,8 @@ pub struct DriveDesign {
     pub(crate) own_queues: bool,
     /// The designs of this drive at other spindle speeds, while a drive uses them.
     speeds: Speeds,
-    units: Vec<(Arc<UnitPlan>, Mechanics)>,
+    /// The plan and the mechanics of each unit.
+    pub(crate) units: Vec<(Arc<UnitPlan>, Mechanics)>,
     /// The densities of the surfaces, if they are not those of the shared description; and the description
     /// with them, once somebody has asked for it.
     density: Option<Box<[Density]>>,
@@ -42,7 +43,7 @@ pub struct DriveDesign {
 
 /// What designs share that differ in the density of their surfaces only.
 pub(crate) struct Common {
-    spec: DriveSpec,
+    pub spec: DriveSpec,
     models: Models,
     shared: Arc<Shared>,
     pub watts: StateWatts,
@@ -242,7 +243,7 @@ impl DriveDesign {
     pub fn drive(self: &Arc<Self>, options: &DriveOptions) -> Result<Drive, SpecError> {
         let mut units = self.new_units(options)?;
         for unit in &mut units {
-            unit.write_initial_blocks(&self.common.spec, options.seed)?;
+            unit.server.write_initial_blocks(&self.common.spec, options.seed)?;
         }
         Ok(Drive::of_units(self.clone(), units, self.zones()?))
     }
@@ -285,25 +286,10 @@ impl DriveDesign {
         Ok(units)
     }
 
-    /// The plan and the mechanics of each unit.
-    pub(crate) fn units(&self) -> &[(Arc<UnitPlan>, Mechanics)] {
-        &self.units
-    }
-
     /// The mechanics of the first unit.
     #[doc(hidden)]
     pub fn mechanics(&self) -> &Mechanics {
         &self.units[0].1
-    }
-
-    /// The power conditions that a drive can be in.
-    pub fn conditions(&self) -> &Conditions {
-        &self.common.conditions
-    }
-
-    /// The models that the description, and changes while a drive runs, can name.
-    pub fn models(&self) -> &Models {
-        &self.common.models
     }
 
     /// The description of the drive.
@@ -319,9 +305,14 @@ impl DriveDesign {
         })
     }
 
-    /// The description but for the densities of the surfaces, without a copy.
-    pub(crate) fn shared_spec(&self) -> &DriveSpec {
-        &self.common.spec
+    /// The power conditions that a drive can be in.
+    pub fn conditions(&self) -> &Conditions {
+        &self.common.conditions
+    }
+
+    /// The models that the description, and changes while a drive runs, can name.
+    pub fn models(&self) -> &Models {
+        &self.common.models
     }
 
     /// Number of 512-byte blocks that a drive offers.

@@ -44,7 +44,8 @@ pub struct Drive {
     /// Power conditions and changes while running; `None` as long as the drive has no timers and no change
     /// was asked for. It comes by [`Drive::controlled`] alone.
     control: Option<Box<Control>>,
-    design: Arc<DriveDesign>,
+    /// The immutable part of the drive.
+    pub design: Arc<DriveDesign>,
     /// Tags of the command queues: one queue for each unit if units have their own, else one for all.
     tags: Vec<Tags>,
     split: Split,
@@ -87,7 +88,7 @@ impl Drive {
         let queues = if design.own_queues { units.len() } else { 1 };
         let at_once = units.iter().map(ServiceUnit::at_work_at_once).sum();
         let mut drive = Drive {
-            tags: (0..queues).map(|_| Tags::new(&design.shared_spec().queue)).collect(),
+            tags: (0..queues).map(|_| Tags::new(&design.common.spec.queue)).collect(),
             meter: Meter::new(design.common.watts, design.common.conditions, at_once),
             control: Control::of(&design.common.conditions),
             listener: None,
@@ -119,24 +120,9 @@ impl Drive {
         }
     }
 
-    /// The immutable part of the drive.
-    pub fn design(&self) -> &Arc<DriveDesign> {
-        &self.design
-    }
-
-    /// Number of 512-byte blocks that the drive offers.
-    pub fn capacity_blocks(&self) -> u64 {
-        self.design.capacity_blocks()
-    }
-
-    /// Sizes, in 512-byte blocks, of the logical units that the host sees; see [`DriveDesign::logical_units`].
-    pub fn logical_units(&self) -> Vec<u64> {
-        self.design.logical_units()
-    }
-
     /// The mechanics of the first unit, for formulas and plots. All units are alike.
     pub fn mechanics(&self) -> &Mechanics {
-        self.units[0].mechanics()
+        &self.units[0].server.mechanics
     }
 
     /// The largest value that [`Setting::ArmsInMotion`] can have.
@@ -149,12 +135,12 @@ impl Drive {
     pub fn queue_len(&self) -> usize {
         let inside: usize = self.units.iter().map(ServiceUnit::queue_len).sum();
         let held = self.control.as_ref().map_or(0, |c| c.held());
-        inside + self.tags.iter().map(Tags::awaiting).sum::<usize>() + held
+        inside + self.tags.iter().map(|t| t.awaiting.len()).sum::<usize>() + held
     }
 
     /// The parts that the drive has deconfigured so far, in order of time.
     pub fn faults(&self) -> Vec<Fault> {
-        let mut all: Vec<Fault> = self.units.iter().flat_map(|u| u.faults()).copied().collect();
+        let mut all: Vec<Fault> = self.units.iter().flat_map(|u| &u.faults.known).copied().collect();
         all.sort_by_key(|f| f.deconfigured);
         all
     }
@@ -246,7 +232,7 @@ impl Drive {
                 tags.take();
                 self.units[unit].enqueue(now, now, request);
             } else {
-                tags.wait(AwaitingTag { unit, arrival: now, request });
+                tags.awaiting.push_back(AwaitingTag { unit, arrival: now, request });
             }
         }
     }
@@ -265,7 +251,7 @@ impl Drive {
     fn submit_parts(&mut self, now: Time, request: DriveRequest) {
         let past = request.lba.0.checked_add(request.blocks as u64);
         let flush = request.command == Command::Flush;
-        if !flush && (request.blocks == 0 || past.is_none_or(|p| p > self.capacity_blocks())) {
+        if !flush && (request.blocks == 0 || past.is_none_or(|p| p > self.design.capacity_blocks())) {
             self.done.push(Completion::refused(&request, now));
             return;
         }
@@ -315,7 +301,7 @@ impl Drive {
             None => served,
         };
         match &self.control {
-            Some(control) => next.min(control.next_event()),
+            Some(control) => next.min(control.effective_at.unwrap_or(Time::NEVER)),
             None => next,
         }
     }
@@ -413,7 +399,7 @@ impl Drive {
     /// Admits commands to a queue at `now`, in order of arrival, as far as its depth allows.
     #[inline]
     fn refill(&mut self, queue: usize, now: Time) {
-        if self.tags[queue].awaiting() > 0 {
+        if !self.tags[queue].awaiting.is_empty() {
             self.admit_waiting(queue, now);
         }
     }

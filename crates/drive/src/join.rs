@@ -8,16 +8,8 @@ pub trait Part: Copy {
     type Error: Copy + std::fmt::Debug;
     /// When it was complete.
     fn ends(&self) -> Time;
-    /// Whether it was a buffer hit.
-    fn is_hit(&self) -> bool;
-    /// Whether an arm moved for it.
-    fn has_moved(&self) -> bool;
-    /// Whether it missed a duration limit.
-    fn has_missed(&self) -> bool {
-        false
-    }
-    /// The reason if it failed.
-    fn failure(&self) -> Option<Self::Error>;
+    /// What it says of the whole.
+    fn own(&self) -> All<Self::Error>;
     /// The result of the request whose last part this is.
     fn whole(self, all: &All<Self::Error>) -> Self;
 }
@@ -46,10 +38,9 @@ pub struct All<E> {
 pub struct Join<P: Part> {
     last: P,
     rank: u32,
-    hit: bool,
-    moved: bool,
-    missed: bool,
-    failure: Option<(u32, P::Error)>,
+    all: All<P::Error>,
+    /// Rank of the part whose failure counts.
+    failed: u32,
     /// Parts that have not completed yet.
     remaining: u32,
 }
@@ -57,27 +48,18 @@ pub struct Join<P: Part> {
 impl<P: Part> Join<P> {
     /// The result after the first of `parts` parts.
     pub fn of(part: &P, rank: u32, parts: u32) -> Join<P> {
-        Join {
-            last: *part,
-            rank,
-            hit: part.is_hit(),
-            moved: part.has_moved(),
-            missed: part.has_missed(),
-            failure: part.failure().map(|why| (rank, why)),
-            remaining: parts.saturating_sub(1),
-        }
+        Join { last: *part, rank, all: part.own(), failed: rank, remaining: parts.saturating_sub(1) }
     }
 
     /// Adds another part.
     pub fn add(&mut self, part: &P, rank: u32) {
         self.remaining = self.remaining.saturating_sub(1);
-        self.hit &= part.is_hit();
-        self.moved |= part.has_moved();
-        self.missed |= part.has_missed();
-        if let Some(why) = part.failure() {
-            if self.failure.is_none_or(|(first, _)| rank < first) {
-                self.failure = Some((rank, why));
-            }
+        let own = part.own();
+        self.all.hit &= own.hit;
+        self.all.moved |= own.moved;
+        self.all.missed |= own.missed;
+        if own.failure.is_some() && (self.all.failure.is_none() || rank < self.failed) {
+            (self.all.failure, self.failed) = (own.failure, rank);
         }
         if (part.ends(), self.rank) > (self.last.ends(), rank) {
             (self.last, self.rank) = (*part, rank);
@@ -86,8 +68,6 @@ impl<P: Part> Join<P> {
 
     /// The result of the request; `None` while parts are missing.
     pub fn whole(&self) -> Option<P> {
-        let all =
-            All { hit: self.hit, moved: self.moved, missed: self.missed, failure: self.failure.map(|(_, why)| why) };
-        (self.remaining == 0).then(|| self.last.whole(&all))
+        (self.remaining == 0).then(|| self.last.whole(&self.all))
     }
 }

@@ -13,7 +13,7 @@ use headstack_units::{Span, Time};
 #[derive(Debug)]
 pub(crate) struct LowPower {
     design: Conditions,
-    rest: Rest,
+    pub rest: Rest,
     /// Time of the phases that ended before the clock.
     settled: ConditionTime,
     /// Phases that may end after the clock.
@@ -29,21 +29,15 @@ impl LowPower {
         LowPower { design, rest, settled: ConditionTime::default(), pending: Vec::new(), untold: None }
     }
 
-    /// The time up to which all is decided. If it lies ahead, the drive is recovering until
-    /// then, or is to begin a change that its host asked for then.
-    pub fn decided(&self) -> Time {
-        self.rest.reported_until()
-    }
-
     /// Whether the drive was active when it was last looked at, and nothing is decided beyond `now`.
     #[inline]
     pub fn is_active_at(&self, now: Time) -> bool {
-        self.rest.condition() == Condition::Active && self.decided() <= now
+        self.rest.condition() == Condition::Active && self.rest.reported_until <= now
     }
 
     /// Records that the drive has been idle since `idle_since`.
     pub fn rests_since(&mut self, idle_since: Time) {
-        if idle_since > self.rest.reported_until() {
+        if idle_since > self.rest.reported_until {
             self.rest = Rest::new(idle_since);
         }
     }
@@ -102,14 +96,14 @@ impl LowPower {
         let here = self.pending.iter().rev().find(|p| p.from <= now && now < p.to);
         match here {
             Some(phase) => phase.condition,
-            None if now >= self.rest.reported_until() => self.rest.condition(),
+            None if now >= self.rest.reported_until => self.rest.condition(),
             None => Condition::Active,
         }
     }
 
     /// Replaces the conditions by those of the drive at another speed. Timers stay as they are.
     pub fn set_design(&mut self, design: Conditions) {
-        self.design = design.with_timers_of(&self.design);
+        self.design = Condition::LOW.into_iter().fold(design, |all, c| all.with_timer(c, self.design.timer(c)));
     }
 
     /// Sets the timer of a condition. The conditions must have been advanced to the present time.

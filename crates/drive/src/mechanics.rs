@@ -64,9 +64,10 @@ pub struct Mechanics {
     pub seek: SeekTable,
     /// The spindle.
     pub rotation: Rotation,
-    head_switch_ns: u64,
-    /// Added to seeks before writes.
-    write_settle_ns: i64,
+    /// Time of a head switch in nanoseconds.
+    pub head_switch_ns: u64,
+    /// Time added to seeks before a write, in nanoseconds; may be negative.
+    pub write_settle_ns: i64,
     settle_after_head_switch: bool,
     settle_before_every_write: bool,
     rotation_scale: f64,
@@ -130,27 +131,10 @@ impl Mechanics {
         Mechanics { layout: Arc::from(layout), ..self.clone() }
     }
 
-    /// Number of radial positions of the heads: every [`Place::cylinder`] is below it. On some of them a surface may
-    /// have no track ([`Layout::track_sectors`]).
-    #[inline]
-    pub fn positions(&self) -> u32 {
-        self.seek.positions()
-    }
-
     /// The radial position in the middle of a cylinder, as in [`Place::cylinder`].
     pub(crate) fn position_of(&self, cylinder: u32) -> u32 {
         let steps = self.layout.steps_per_cylinder();
         cylinder * steps + steps / 2
-    }
-
-    /// Time of a head switch in nanoseconds.
-    pub fn head_switch_ns(&self) -> u64 {
-        self.head_switch_ns
-    }
-
-    /// Time added to seeks before a write, in nanoseconds; may be negative.
-    pub fn write_settle_ns(&self) -> i64 {
-        self.write_settle_ns
     }
 
     /// Time to bring `arm` onto the track of a place, in nanoseconds: the longer of seek and head switch, and

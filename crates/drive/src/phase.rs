@@ -239,8 +239,8 @@ pub(crate) struct Timeline {
     /// The latest two accesses, and the index of the later one.
     last: [MechanicalAccess; 2],
     newest: bool,
-    /// Earliest start of the next access.
-    free: Time,
+    /// From when on the assembly can do something else, as far as is decided.
+    pub free: Time,
     /// What most drives do without.
     recorder: Option<Box<PhaseRecorder>>,
 }
@@ -278,12 +278,6 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// From when on the assembly can do something else, as far as is decided.
-    #[inline]
-    pub fn free(&self) -> Time {
-        self.free
-    }
-
     /// The assembly does nothing else before `at`.
     #[inline]
     pub fn hold_until(&mut self, at: Time) {

@@ -37,31 +37,26 @@ impl Sense {
 
     /// Sense key, additional sense code, and its qualifier.
     pub fn code(self) -> (u8, u8, u8) {
-        const ILLEGAL_REQUEST: u8 = 0x5;
-        const DATA_PROTECT: u8 = 0x7;
-        match self {
-            Sense::InvalidFieldInCdb => (ILLEGAL_REQUEST, 0x24, 0x00),
-            Sense::UnalignedWriteCommand => (ILLEGAL_REQUEST, 0x21, 0x04),
-            Sense::WriteBoundaryViolation => (ILLEGAL_REQUEST, 0x21, 0x05),
-            Sense::AttemptToReadInvalidData => (ILLEGAL_REQUEST, 0x21, 0x06),
-            Sense::ReadBoundaryViolation => (ILLEGAL_REQUEST, 0x21, 0x07),
-            Sense::InsufficientZoneResources => (DATA_PROTECT, 0x55, 0x0E),
-            Sense::ZoneIsReadOnly => (DATA_PROTECT, 0x27, 0x08),
-            Sense::ZoneIsOffline => (DATA_PROTECT, 0x2C, 0x0E),
-        }
+        self.described().0
     }
 
     /// The name in results: that of the standard in small letters.
     pub fn name(self) -> &'static str {
+        self.described().1
+    }
+
+    fn described(self) -> ((u8, u8, u8), &'static str) {
+        const ILLEGAL_REQUEST: u8 = 0x5;
+        const DATA_PROTECT: u8 = 0x7;
         match self {
-            Sense::InvalidFieldInCdb => "invalid_field_in_cdb",
-            Sense::UnalignedWriteCommand => "unaligned_write_command",
-            Sense::WriteBoundaryViolation => "write_boundary_violation",
-            Sense::AttemptToReadInvalidData => "attempt_to_read_invalid_data",
-            Sense::ReadBoundaryViolation => "read_boundary_violation",
-            Sense::InsufficientZoneResources => "insufficient_zone_resources",
-            Sense::ZoneIsReadOnly => "zone_is_read_only",
-            Sense::ZoneIsOffline => "zone_is_offline",
+            Sense::InvalidFieldInCdb => ((ILLEGAL_REQUEST, 0x24, 0x00), "invalid_field_in_cdb"),
+            Sense::UnalignedWriteCommand => ((ILLEGAL_REQUEST, 0x21, 0x04), "unaligned_write_command"),
+            Sense::WriteBoundaryViolation => ((ILLEGAL_REQUEST, 0x21, 0x05), "write_boundary_violation"),
+            Sense::AttemptToReadInvalidData => ((ILLEGAL_REQUEST, 0x21, 0x06), "attempt_to_read_invalid_data"),
+            Sense::ReadBoundaryViolation => ((ILLEGAL_REQUEST, 0x21, 0x07), "read_boundary_violation"),
+            Sense::InsufficientZoneResources => ((DATA_PROTECT, 0x55, 0x0E), "insufficient_zone_resources"),
+            Sense::ZoneIsReadOnly => ((DATA_PROTECT, 0x27, 0x08), "zone_is_read_only"),
+            Sense::ZoneIsOffline => ((DATA_PROTECT, 0x2C, 0x0E), "zone_is_offline"),
         }
     }
 }
@@ -86,10 +81,7 @@ pub enum LimitEnd {
 }
 
 impl LimitEnd {
-    /// The error number of Linux for a command that has no data because of its limit: `ETIME`.
-    pub const ETIME: i32 = 62;
-
-    /// Whether the host gets no data. Linux reports all of these as [`LimitEnd::ETIME`].
+    /// Whether the host gets no data. Linux reports all of these as `ETIME`.
     #[inline]
     pub fn fails(self) -> bool {
         self >= LimitEnd::Unavailable

@@ -28,7 +28,7 @@ pub(crate) struct Tags {
     /// When the commands in service free their tags.
     frees: Vec<Time>,
     /// Commands that wait for a tag, in order of arrival.
-    awaiting: VecDeque<AwaitingTag>,
+    pub awaiting: VecDeque<AwaitingTag>,
 }
 
 /// The number of tags for a depth; 0 means no limit.
@@ -58,12 +58,6 @@ impl Tags {
         }
     }
 
-    /// Number of commands that wait for a tag.
-    #[inline]
-    pub fn awaiting(&self) -> usize {
-        self.awaiting.len()
-    }
-
     /// Whether a command that arrives at `now` gets a tag at once. Commands that wait already go first.
     pub fn admits(&mut self, now: Time) -> bool {
         self.awaiting.is_empty() && self.has_room(now)
@@ -72,11 +66,6 @@ impl Tags {
     fn has_room(&mut self, now: Time) -> bool {
         self.frees.retain(|at| *at > now);
         self.waiting + self.frees.len() < self.depth
-    }
-
-    /// Adds a command to those that wait for a tag.
-    pub fn wait(&mut self, command: AwaitingTag) {
-        self.awaiting.push_back(command);
     }
 
     /// When the next command gets a tag because one in service frees it; `None` if that is not to be

@@ -9,7 +9,8 @@ use crate::quantiles::Quantiles;
 /// kinds are kept in histograms. What [`Grouped::into_all`] makes does not depend on how values were
 /// shared out over kinds.
 pub struct Grouped<const K: usize> {
-    kinds: [Quantiles; K],
+    /// Each kind.
+    pub kinds: [Quantiles; K],
     limit: usize,
     exact: bool,
 }
@@ -67,11 +68,6 @@ impl<const K: usize> Grouped<K> {
             used.for_each(Quantiles::use_histogram);
         }
         self.kinds[kind].allow(more);
-    }
-
-    /// Each kind.
-    pub fn kinds(&mut self) -> &mut [Quantiles; K] {
-        &mut self.kinds
     }
 
     /// Number of values.
@@ -149,7 +145,7 @@ mod tests {
     fn check(grouped: &mut Grouped<3>, apart: &mut [Vec<u64>; 3], limit: usize) {
         let n: usize = apart.iter().map(Vec::len).sum();
         assert_eq!(grouped.count(), n as u64);
-        for (kind, values) in grouped.kinds().iter_mut().zip(apart) {
+        for (kind, values) in grouped.kinds.iter_mut().zip(apart) {
             assert_eq!(kind.count(), values.len() as u64);
             assert_eq!(kind.sum_ns(), values.iter().map(|&v| u128::from(v)).sum());
             values.sort_unstable();

@@ -89,7 +89,8 @@ pub struct SeriesPoint {
 /// doubles. The cost of adding a request does not depend on how many buckets it spans.
 pub struct Series {
     start: Time,
-    width: u64,
+    /// The present width of a bucket in nanoseconds.
+    pub width_ns: u64,
     buckets: Vec<Bucket>,
     end: Time,
     // The bucket of the last look-up and its start. Most look-ups find the same one and need no division.
@@ -108,7 +109,7 @@ impl Series {
     pub fn new(start: Time, width_ns: u64) -> Series {
         Series {
             start,
-            width: width_ns.max(1),
+            width_ns: width_ns.max(1),
             buckets: Vec::with_capacity(BUCKETS),
             end: start,
             recent: usize::MAX,
@@ -118,14 +119,10 @@ impl Series {
             fresh_ns: 0,
         }
     }
-    /// The present width of a bucket in nanoseconds.
-    pub fn width_ns(&self) -> u64 {
-        self.width
-    }
     /// End of the bucket that contains `time`.
     pub fn next_boundary(&self, time: Time) -> Time {
-        let index = self.offset(time) / self.width;
-        Time(self.start.0.saturating_add((index + 1).saturating_mul(self.width)))
+        let index = self.offset(time) / self.width_ns;
+        Time(self.start.0.saturating_add((index + 1).saturating_mul(self.width_ns)))
     }
 
     #[inline]
@@ -141,19 +138,19 @@ impl Series {
         if offset.wrapping_sub(recent) < self.recent_width {
             return self.recent;
         }
-        let mut index = offset / self.width;
+        let mut index = offset / self.width_ns;
         if index >= self.buckets.len() as u64 {
             while index >= BUCKETS as u64 {
                 self.merge();
-                index = offset / self.width;
+                index = offset / self.width_ns;
             }
             if index >= self.buckets.len() as u64 {
                 self.buckets.resize(index as usize + 1, Bucket::default());
             }
         }
         self.recent = index as usize;
-        self.recent_start = Time(self.start.0 + index * self.width);
-        self.recent_width = self.width;
+        self.recent_start = Time(self.start.0 + index * self.width_ns);
+        self.recent_width = self.width_ns;
         index as usize
     }
 
@@ -183,7 +180,7 @@ impl Series {
             self.buckets[i] = sum;
         }
         self.buckets.truncate(n.div_ceil(2));
-        self.width *= 2;
+        self.width_ns *= 2;
         self.recent = usize::MAX;
         self.recent_width = 0;
     }
@@ -193,7 +190,7 @@ impl Series {
         let mut present = 0i64;
         for bucket in &mut self.buckets {
             present += std::mem::take(&mut bucket.change);
-            bucket.partial_ns += present as u128 * self.width as u128;
+            bucket.partial_ns += present as u128 * self.width_ns as u128;
         }
     }
 
@@ -229,7 +226,7 @@ impl Series {
         let (from, to) = (self.offset(arrival), self.offset(completion));
         // The later bucket first, because it may change the width. The next request ends there as well.
         let last = self.index(to);
-        let width = self.width;
+        let width = self.width_ns;
         let first = match (last as u64 * width).saturating_sub(from) {
             0 => last,
             before if before <= width => last - 1,
@@ -261,15 +258,15 @@ impl Series {
     /// width.
     pub fn widen(&mut self, width_ns: u64) {
         self.count_fresh();
-        while self.width < width_ns {
+        while self.width_ns < width_ns {
             self.merge();
         }
     }
 
     /// Adds the requests of a series with the same start and initial width, as if they had been added to this one.
     pub fn absorb(&mut self, mut other: Series) {
-        self.widen(other.width);
-        other.widen(self.width);
+        self.widen(other.width_ns);
+        other.widen(self.width_ns);
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), Bucket::default());
         }
@@ -290,8 +287,8 @@ impl Series {
         let total = self.offset(self.end);
         let mut points = Vec::with_capacity(self.buckets.len());
         for (i, bucket) in self.buckets.iter().enumerate() {
-            let from = i as u64 * self.width;
-            let width = self.width.min(total.saturating_sub(from));
+            let from = i as u64 * self.width_ns;
+            let width = self.width_ns.min(total.saturating_sub(from));
             if width == 0 && bucket.completions == 0 {
                 continue;
             }
@@ -337,7 +334,7 @@ mod tests {
                 series.add_energy(Time(arrival), ByMode::default());
             }
         }
-        let width = series.width_ns();
+        let width = series.width_ns;
         let points = series.points();
         assert!(points.len() <= BUCKETS);
         let mut done = 0;
@@ -394,7 +391,7 @@ mod tests {
             let (mut ab, mut ba) = (new(), new());
             ab.absorb(a);
             ab.absorb(b);
-            assert_eq!(ab.width_ns(), whole.width_ns());
+            assert_eq!(ab.width_ns, whole.width_ns);
             // As text, because means of no values are not numbers.
             let text = |s: &mut Series| format!("{:?}", s.points());
             let want = text(&mut whole);

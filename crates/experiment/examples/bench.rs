@@ -71,7 +71,7 @@ fn simulate(n: u64, rest: &[String]) -> Result<(f64, f64), String> {
         return Err("got no drive and rate, need both".into());
     };
     let drive = drive(path)?;
-    let blocks = drive.capacity_blocks() / 8;
+    let blocks = drive.design.capacity_blocks() / 8;
     small(n, drive, "0.66", rate, blocks)
 }
 
@@ -86,7 +86,7 @@ fn small(n: u64, drive: Drive, reads: &str, rate: &str, blocks: u64) -> Result<(
          rate = \"{rate} /s\"\nfootprint = \"{} B\"\n",
         blocks * 4096
     );
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     timed(n, &workload, vec![drive], "independent", vec![capacity], "")
 }
 
@@ -127,7 +127,7 @@ fn at_depth(n: u64, rest: &[String]) -> Result<f64, String> {
     };
     let depth: u64 = depth.parse().map_err(|e| format!("{depth:?}: {e}"))?;
     let mut drive = drive(path)?;
-    let places = drive.capacity_blocks() / 8;
+    let places = drive.design.capacity_blocks() / 8;
     let mut next = 0u64;
     let mut command = || {
         next += 1;
@@ -290,7 +290,8 @@ fn timed(
     let mut source = synthetic.source(1).map_err(|e| e.to_string())?;
     let all = &*PLUGINS;
     let entry = all.find("organisation", organisation).map_err(|e| e.to_string())?;
-    let context = Context { member_blocks: members.iter().map(Drive::capacity_blocks).collect(), device_blocks };
+    let context =
+        Context { member_blocks: members.iter().map(|d| d.design.capacity_blocks()).collect(), device_blocks };
     let params = toml::from_str(params).map_err(|e| e.to_string())?;
     let organisation = entry.build(&params, &context).map_err(|e| e.to_string())?;
     let begun = Watch::start();

@@ -14,7 +14,6 @@ use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
 use headstack_drive::{Drive, DriveRequest};
 use headstack_schema::SpecError;
 use headstack_sim::change::{dry_run_layers, plan, Change, Schedule, Target};
-use headstack_sim::outcome::MemberOutcome;
 use headstack_units::{Lba, Span, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +29,8 @@ const INDEPENDENT: &str = "independent";
 
 /// A system that is advanced to whatever time it is.
 pub struct LiveSystem {
-    tree: Tree,
+    /// The drives and layers; its units are the devices.
+    pub tree: Tree,
     /// First block and size of each device, in blocks of the tree.
     devices: Vec<(u64, u64)>,
     layers: Vec<LayerSpec>,
@@ -163,11 +163,6 @@ impl LiveSystem {
         self.schedule.n_done as u64 + self.n_by_hand
     }
 
-    /// The drives and layers; its units are the devices.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
     /// When [`LiveSystem::advance`] would next have an effect; [`Time::NEVER`] if nothing is to come.
     pub fn next_event(&self) -> Time {
         self.tree.next_event().min(self.schedule.due)
@@ -251,11 +246,6 @@ impl LiveSystem {
         view
     }
 
-    /// The drive that a device is, to change it at `now`, to which the system must have been advanced.
-    pub fn drive_mut(&mut self, device: usize) -> Option<&mut Drive> {
-        self.tree.drive_of_mut(device)
-    }
-
     /// Blocks of a device that are no longer in front of the write pointer of their zone, as they were in an equal system
     /// before a loss of power; and those of `lost`, which are in order, that are not in front of it.
     pub fn past_pointers(&self, device: usize, before: &LiveSystem, lost: &[u64]) -> Vec<Range<u64>> {
@@ -292,21 +282,6 @@ impl LiveSystem {
     pub fn set(&mut self, now: Time, path: &[u32], setting: &Setting) -> Result<(), SpecError> {
         self.n_by_hand += 1;
         self.tree.set(now, path, setting)
-    }
-
-    /// Energy counts from `now` on.
-    pub fn restart_meters(&mut self, now: Time) {
-        self.tree.reset_statistics(now);
-    }
-
-    /// Appends the joules of each drive until `now`.
-    pub fn joules(&mut self, now: Time, sums: &mut Vec<f64>) {
-        self.tree.drive_joules(now, sums);
-    }
-
-    /// Measurements of each drive until `now`.
-    pub fn drives(&mut self, now: Time) -> Vec<MemberOutcome> {
-        self.tree.drives(now)
     }
 }
 

@@ -216,7 +216,7 @@ fn by_operation() -> ColumnKind {
 /// Results of each operation that occurs.
 fn operations(outcome: &mut Outcome, seconds: f64, steady: bool) -> BTreeMap<&'static str, OperationResult> {
     let mut found = BTreeMap::new();
-    let (response, service) = (outcome.response.kinds(), outcome.service.kinds());
+    let (response, service) = (&mut outcome.response.kinds, &mut outcome.service.kinds);
     for (i, name) in OPERATIONS.into_iter().enumerate() {
         let (done, n_errors) = (response[i].count(), outcome.sums.errors_by[i]);
         if done + n_errors == 0 {

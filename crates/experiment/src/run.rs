@@ -25,6 +25,7 @@ use headstack_sim::change;
 use headstack_sim::crew::Crew;
 use headstack_sim::output::{slug, unwritten, write_series, RequestLog};
 use headstack_sim::simulate::{Log, Options, Outcome, Record, SimulateError, WarmUp};
+use headstack_trace::options::Tally;
 use headstack_trace::{Arrivals, Command, Counters, Source};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -557,12 +558,8 @@ impl<'a> Job<'a> {
             layers: drives.members.layers(),
             ..result
         };
-        if let Some(counts) = counts {
-            result.trace_records = TraceRecords {
-                n_skipped: counts.skipped(),
-                n_clamped: counts.clamped(),
-                n_zero_sized: counts.zero_sized(),
-            };
+        if let Some(Tally { skipped, clamped, zero_sized, .. }) = counts.map(|c| c.counts()) {
+            result.trace_records = TraceRecords { n_skipped: skipped, n_clamped: clamped, n_zero_sized: zero_sized };
         }
         if let Some(log) = log {
             log.close().map_err(RunError::Output)?;

@@ -245,7 +245,7 @@ impl Daemon {
 
     /// Where metrics are served.
     pub fn metrics(&self) -> Option<&str> {
-        self.page.as_ref().map(Page::address)
+        self.page.as_ref().map(|page| &*page.address)
     }
 
     /// Runs until `stop`; at its end all drives have their settings of before. `reload` reads the caps of the

@@ -19,13 +19,16 @@ pub struct Drive {
     pub tier: u32,
     /// As policies see it.
     pub device: Device,
-    knobs: Arc<dyn Knobs>,
-    worker: Worker,
+    /// Its settings.
+    pub knobs: Arc<dyn Knobs>,
+    /// Who reads and writes them.
+    pub worker: Worker,
     /// Its values before anything was written.
-    originals: Values,
+    pub originals: Values,
     /// The values that it was told to have.
     target: Option<Values>,
-    progress: Progress,
+    /// What became of its last command.
+    pub progress: Progress,
     /// Values that are being compared.
     comparing: Option<Values>,
     /// What that has shown.
@@ -100,11 +103,6 @@ impl Drive {
         })
     }
 
-    /// Whether it is still there.
-    pub fn is_present(&self) -> bool {
-        self.knobs.is_present()
-    }
-
     /// Why its device does not work, in words.
     pub fn trouble(&self) -> Option<String> {
         Some(format!("its device is {}", self.trouble.as_ref()?))
@@ -122,11 +120,6 @@ impl Drive {
     /// Whether a write is under way.
     pub fn is_pending(&self) -> bool {
         self.progress == Progress::Pending
-    }
-
-    /// Whether nothing is being written or read.
-    pub fn is_idle(&self) -> bool {
-        self.worker.is_idle()
     }
 
     /// The access to its files.
@@ -182,11 +175,6 @@ impl Drive {
         }
     }
 
-    /// What became of its last command.
-    pub fn progress(&self) -> Progress {
-        self.progress
-    }
-
     fn failed(&mut self, failure: Failure) -> Progress {
         self.failures += 1;
         // The same reason again and again is said once.
@@ -226,11 +214,6 @@ impl Drive {
             }
         }
         held
-    }
-
-    /// Its values before anything was written.
-    pub fn originals(&self) -> &Values {
-        &self.originals
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Group {
     apply: bool,
     /// By place in the configuration, sorted by tier.
     slots: Vec<Slot>,
-    controller: Option<Controller>,
+    pub(crate) controller: Option<Controller>,
     /// The drives of the controller, in its order: places in `slots`.
     active: Vec<usize>,
     /// The cap at the meter that it was given.
@@ -137,11 +137,6 @@ impl Group {
         self.active.iter().map(|i| self.slots[*i].config.name()).collect()
     }
 
-    /// Where its policy stands; see [`Controller::state`].
-    pub fn policy_state(&self) -> Option<Value> {
-        self.controller.as_ref()?.state()
-    }
-
     /// How long the power has been above the cap.
     pub fn over_for(&self, now: Time) -> Span {
         self.over_since.map_or(Span::ZERO, |since| now.since(since))
@@ -169,7 +164,7 @@ impl Group {
         for slot in &mut self.slots {
             let Some(drive) = &mut slot.drive else { continue };
             drive.look();
-            if drive.is_present() {
+            if drive.knobs.is_present() {
                 continue;
             }
             // What it had is kept: a link that flaps gives it back with other settings.
@@ -433,7 +428,7 @@ impl Slot {
     fn collect_last(&mut self, originals: &mut Originals) {
         let Some(drive) = &mut self.drive else { return };
         drive.collect();
-        let is_gone = !drive.is_present();
+        let is_gone = !drive.knobs.is_present();
         if drive.is_yielded {
             if let Err(e) = originals.forget(&drive.name) {
                 error!("originals: {e}");
@@ -509,7 +504,7 @@ impl Actuator for Hands<'_> {
     }
 
     fn poll(&mut self, drive: usize) -> Progress {
-        self.drive(drive).map_or(Progress::REFUSED, |d| d.progress())
+        self.drive(drive).map_or(Progress::REFUSED, |d| d.progress)
     }
 
     fn read(&mut self, drive: usize, _: &Command) -> Held {

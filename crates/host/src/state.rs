@@ -164,7 +164,7 @@ impl StateFile {
                 "policy": group.config.policy,
                 "drives": group.names(),
                 "over_for_s": group.over_for(now).as_secs_f64(),
-                "state": group.policy_state(),
+                "state": group.controller.as_ref().and_then(|c| c.state()),
             });
             (group.config.name.clone(), entry)
         };

@@ -24,7 +24,8 @@ type Render = Box<dyn Fn() -> Option<String> + Send>;
 pub struct Page {
     _server: Server,
     _socket: Option<SocketPath>,
-    address: String,
+    /// Where it is.
+    pub address: String,
 }
 
 impl Page {
@@ -56,11 +57,6 @@ impl Page {
         };
         let answer = move |request: &[u8]| answer(request, &render);
         Ok(Page { _server: Server::start(listener, Box::new(answer))?, _socket: socket, address: shown })
-    }
-
-    /// Where it is.
-    pub fn address(&self) -> &str {
-        &self.address
     }
 }
 

@@ -170,7 +170,8 @@ pub(crate) struct Issuer<'a> {
     /// When the next commands may be issued, earliest first.
     slots: BinaryHeap<Reverse<u64>>,
     next: usize,
-    outstanding: usize,
+    /// Commands that were issued and are not done.
+    pub outstanding: usize,
     answers: Answers,
 }
 
@@ -220,11 +221,6 @@ impl<'a> Issuer<'a> {
             Pace::Closed(_) => self.slots.push(Reverse(at)),
             Pace::Together | Pace::At(_) => {}
         }
-    }
-
-    /// Commands that were issued and are not done.
-    pub fn outstanding(&self) -> usize {
-        self.outstanding
     }
 
     /// Whether all commands are done.

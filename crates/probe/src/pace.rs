@@ -126,13 +126,13 @@ fn run(
             }
         }
         let due = issuer.due().unwrap_or(u64::MAX);
-        if issuer.outstanding() == 0 && due > now {
+        if issuer.outstanding == 0 && due > now {
             answered = now;
         } else if now > answered.saturating_add(GONE) {
             return Err(lost("no answer for 60 s", "one that answers"));
         }
         let left = due.saturating_sub(now).min(TICK);
-        if left > AWAKE && (sleeps || issuer.outstanding() == 0) {
+        if left > AWAKE && (sleeps || issuer.outstanding == 0) {
             link.wait(left - AWAKE)?;
         } else {
             std::thread::yield_now();

@@ -116,7 +116,7 @@ impl Sim {
         let mut angle = stream(sim.seed, "probe phase");
         let options = DriveOptions { seed: sim.seed, start_phase: Turn(angle.next_u64()), ..DriveOptions::default() };
         let drive = design.drive(&options)?;
-        let turn_ns = drive.mechanics().rotation.period_ns();
+        let turn_ns = drive.mechanics().rotation.period_ns;
         let late_ns = sim.lateness_s.map_or(USUAL_NS, |s| s * 1e9);
         let others = if sim.beside > 0.0 { Some(others(design, &options, sim)?) } else { None };
         Ok(Sim {
@@ -166,7 +166,7 @@ impl Sim {
                 let id = self.first + i as u64;
                 self.submit(next, DriveRequest { id, command, lba, blocks, ..DriveRequest::default() }, &mut ends);
             } else if other == next {
-                let capacity = self.drive.capacity_blocks();
+                let capacity = self.drive.design.capacity_blocks();
                 if let Some(request) = self.others.as_mut().map(|o| o.draw(capacity)) {
                     self.submit(next, request, &mut ends);
                 }
@@ -249,7 +249,7 @@ fn status_of(c: &Completion) -> Status {
 fn others(design: &Arc<DriveDesign>, options: &DriveOptions, sim: &Disturbance) -> Result<Others, SpecError> {
     let mut drive = design.drive(options)?;
     let mut others = Others { mean_ns: 0.0, next: 0, random: stream(sim.seed, "probe beside") };
-    let (capacity, mut now) = (drive.capacity_blocks(), Time::ZERO);
+    let (capacity, mut now) = (drive.design.capacity_blocks(), Time::ZERO);
     for _ in 0..SERVICES {
         drive.submit(now, others.draw(capacity));
         drive.advance(Time::NEVER, &mut |c| now = c.completion);
@@ -260,8 +260,8 @@ fn others(design: &Arc<DriveDesign>, options: &DriveOptions, sim: &Disturbance) 
 }
 
 fn described(spec: &DriveSpec, drive: &Drive, seed: u64) -> Described {
-    let ranges = drive.design().access_ranges();
-    let units = drive.logical_units();
+    let ranges = drive.design.access_ranges();
+    let units = drive.design.logical_units();
     let mut end = 0;
     let units = units.iter().map(|blocks| {
         end += blocks;
@@ -270,7 +270,7 @@ fn described(spec: &DriveSpec, drive: &Drive, seed: u64) -> Described {
     let units: Vec<_> = units.collect();
     Described {
         kind: Kind::Sim,
-        blocks: drive.capacity_blocks(),
+        blocks: drive.design.capacity_blocks(),
         block_bytes: BLOCK,
         physical_bytes: spec.geometry.sector_size.0 as u32,
         model: spec.name.clone(),

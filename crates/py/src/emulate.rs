@@ -74,7 +74,7 @@ pub fn emulate(arguments: Vec<OsString>) -> PyResult<Emulated> {
     let options = asked.finish().map_err(raised)?;
     let stop = Arc::new(AtomicBool::new(false));
     let emulation = Emulation::start(&options, stop.clone()).map_err(raised)?;
-    let exports = emulation.devices().iter();
+    let exports = emulation.live.devices().iter();
     let exports = exports.map(|e| (e.name.clone(), e.description.clone(), e.bytes));
     let (uri, urls, exports) = (emulation.uri(), emulation.urls(), exports.collect());
     let (handle, metrics) = (emulation.handle(), emulation.metrics().map(String::from));

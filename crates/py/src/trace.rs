@@ -67,8 +67,8 @@ pub fn trace_info(
     let mut document = serde_json::to_value(&summary).map_err(json)?;
     let warnings = checks::warnings(&summary, &counters);
     document["warnings"] = serde_json::to_value(warnings).map_err(json)?;
-    document["n_skipped"] = counters.skipped().into();
-    document["n_clamped"] = counters.clamped().into();
+    document["n_skipped"] = counters.counts().skipped.into();
+    document["n_clamped"] = counters.counts().clamped.into();
     add_reading(&mut document, &counters).map_err(json)?;
     serde_json::to_string(&document).map_err(json)
 }
@@ -77,10 +77,10 @@ pub fn trace_info(
 fn add_reading(document: &mut Value, counters: &Counters) -> serde_json::Result<()> {
     document["opened"] = serde_json::to_value(counters.how_opened())?;
     for (key, count) in [
-        ("n_zero_sized", counters.zero_sized()),
-        ("n_filtered", counters.filtered()),
-        ("n_out_of_order", counters.out_of_order()),
-        ("n_earlier_waits", counters.earlier_waits()),
+        ("n_zero_sized", counters.counts().zero_sized),
+        ("n_filtered", counters.counts().filtered),
+        ("n_out_of_order", counters.counts().out_of_order),
+        ("n_earlier_waits", counters.counts().earlier_waits),
     ] {
         document[key] = count.into();
     }
@@ -124,8 +124,8 @@ pub fn convert(
     })?;
     let counts = json!({
         "n_written": written,
-        "n_skipped": counters.skipped(),
-        "n_clamped": counters.clamped(),
+        "n_skipped": counters.counts().skipped,
+        "n_clamped": counters.counts().clamped,
     });
     serde_json::to_string(&counts).map_err(json)
 }

@@ -22,6 +22,9 @@
 //! is left out from a `Default` that is written by hand. `#[table(check = FUNCTION)]` calls a function on the table
 //! after it was read, `#[table(before = FUNCTION)]` one on the raw table before that.
 //!
+//! `#[table(model = "SUMMARY", example = "TOML")]` is for parameters that are the model themselves: `plugins!` makes its
+//! entry of them. Without `example` all keys may be left out.
+//!
 //! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
 //! the attributes of a struct's fields.
 //!
@@ -137,6 +140,8 @@ struct Whole {
     defaults: bool,
     check: Option<Path>,
     tag: Option<LitStr>,
+    model: Option<LitStr>,
+    example: Option<LitStr>,
 }
 
 impl Whole {
@@ -150,6 +155,8 @@ impl Whole {
                     "check" => whole.check = Some(meta.value()?.parse()?),
                     "before" => whole.before = Some(meta.value()?.parse()?),
                     "tag" => whole.tag = Some(meta.value()?.parse()?),
+                    "model" => whole.model = Some(meta.value()?.parse()?),
+                    "example" => whole.example = Some(meta.value()?.parse()?),
                     _ => return Err(meta.error("an attribute that table does not know")),
                 }
                 Ok(())
@@ -369,6 +376,13 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
             }
         }
     });
+    let model = whole.model.map(|summary| {
+        let example = whole.example.map_or(String::new(), |e| e.value());
+        quote! {
+            /// Its summary, and parameters that work.
+            pub(crate) const MODEL: (&'static str, &'static str) = (#summary, #example);
+        }
+    });
     Ok(quote! {
         const _: () = {
             use ::headstack_schema as __s;
@@ -378,6 +392,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
                 /// The keys of its parameters.
                 #[allow(dead_code)]
                 pub(crate) const KEYS: &'static [&'static str] = &[#(#keys),*];
+                #model
             }
             #parameter
             #table

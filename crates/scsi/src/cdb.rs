@@ -17,217 +17,50 @@ pub fn view<T: FromBytes + KnownLayout + Immutable + Unaligned>(cdb: &Cdb) -> &T
     }
 }
 
-/// READ(6), WRITE(6).
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Transfer6 {
-    /// 08h, 0Ah.
-    pub opcode: u8,
-    /// The lower 5 bits are the highest of the address.
-    pub lba_high: u8,
-    /// The rest of the address.
-    pub lba: U16,
-    /// Blocks; 0 is 256.
-    pub blocks: u8,
-    pub control: u8,
-}
-
-/// READ(10), WRITE(10), VERIFY(10), WRITE SAME(10) and others of this form.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Transfer10 {
-    pub opcode: u8,
-    pub flags: u8,
-    /// First block.
-    pub lba: U32,
-    pub group: u8,
-    /// Number of blocks.
-    pub blocks: U16,
-    pub control: u8,
-}
-
-/// READ(12), WRITE(12), VERIFY(12).
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Transfer12 {
-    pub opcode: u8,
-    pub flags: u8,
-    /// First block.
-    pub lba: U32,
-    /// Number of blocks.
-    pub blocks: U32,
-    pub group: u8,
-    pub control: u8,
-}
-
-/// READ(16), WRITE(16), VERIFY(16), WRITE SAME(16).
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Transfer16 {
-    pub opcode: u8,
-    pub flags: u8,
-    /// First block.
-    pub lba: U64,
-    /// Number of blocks.
-    pub blocks: U32,
-    /// Group number and two bits of the duration limit.
-    pub group: u8,
-    pub control: u8,
-}
-
-/// READ(32), WRITE(32), VERIFY(32), WRITE SAME(32).
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Transfer32 {
-    /// 7Fh.
-    pub opcode: u8,
-    pub control: u8,
-    pub reserved: [u8; 4],
-    pub group: u8,
-    /// 18h: the bytes that follow.
-    pub additional_length: u8,
-    /// Which command.
-    pub action: U16,
-    /// Flags, as byte 1 of the shorter forms.
-    pub flags: u8,
-    /// Duration limit.
-    pub limit: u8,
-    /// First block.
-    pub lba: U64,
-    /// Of protection information.
-    pub reference_tag: U32,
-    /// Of protection information.
-    pub application_tag: U16,
-    /// Of protection information.
-    pub application_tag_mask: U16,
-    /// Number of blocks.
-    pub blocks: U32,
-}
-
-/// INQUIRY, MODE SENSE(6), REQUEST SENSE and others with one byte for a page and a short length.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Page6 {
-    pub opcode: u8,
-    pub flags: u8,
-    /// The page.
-    pub page: u8,
-    /// Its first byte is a subpage in MODE SENSE.
-    pub length: U16,
-    pub control: u8,
-}
-
-/// MODE SENSE(10), MODE SELECT(10), LOG SENSE, RESERVE(10), PERSISTENT RESERVE IN.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Page10 {
-    pub opcode: u8,
-    /// Flags, or a service action.
-    pub flags: u8,
-    /// The page, or scope and type of a reservation.
-    pub page: u8,
-    /// The subpage.
-    pub subpage: u8,
-    pub reserved: u8,
-    /// A parameter pointer, or the high half of a length.
-    pub pointer: U16,
-    pub length: U16,
-    pub control: u8,
-}
-
-/// PERSISTENT RESERVE OUT.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct ReserveOut {
-    /// 5Fh.
-    pub opcode: u8,
-    pub action: u8,
-    /// Scope in the upper 4 bits, type in the lower ones.
-    pub scope_and_type: u8,
-    pub reserved: [u8; 2],
-    pub length: U32,
-    pub control: u8,
-}
-
-/// READ CAPACITY(16) and REPORT ZONES.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct ServiceIn16 {
-    /// 9Eh, 95h.
-    pub opcode: u8,
-    pub action: u8,
-    /// A block.
-    pub lba: U64,
-    pub length: U32,
-    /// Options.
-    pub options: u8,
-    pub control: u8,
-}
-
-/// REMOVE ELEMENT AND TRUNCATE.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Removal16 {
-    /// 9Eh.
-    pub opcode: u8,
-    pub action: u8,
-    /// Blocks that the unit has afterwards; 0: all that are left.
-    pub capacity: U64,
-    /// The element that is removed.
-    pub element: U32,
-    pub reserved: u8,
-    pub control: u8,
-}
-
-/// GET PHYSICAL ELEMENT STATUS and REMOVE ELEMENT AND MODIFY ZONES.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct ElementIn16 {
-    /// 9Eh.
-    pub opcode: u8,
-    pub action: u8,
-    pub reserved: [u8; 4],
-    /// The first element.
-    pub from: U32,
-    /// Length of the data, or the element that is removed.
-    pub length: U32,
-    /// What is reported.
-    pub options: u8,
-    pub control: u8,
-}
-
-/// REPORT LUNS, REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Report12 {
-    /// A0h, A3h.
-    pub opcode: u8,
-    pub action: u8,
-    /// What is reported.
-    pub options: u8,
-    /// The operation code that is asked about.
-    pub wanted_opcode: u8,
-    /// Its service action.
-    pub wanted_action: U16,
-    pub length: U32,
-    pub reserved: u8,
-    pub control: u8,
-}
-
-/// START STOP UNIT.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct StartStop {
-    /// 1Bh.
-    pub opcode: u8,
-    /// Bit 0: IMMED.
-    pub flags: u8,
-    pub reserved: u8,
-    /// Power condition modifier.
-    pub modifier: u8,
-    /// Power condition in the upper 4 bits; NO FLUSH, LOEJ, START.
-    pub condition: u8,
-    pub control: u8,
+crate::structures! {
+    /// READ(6), WRITE(6). `opcode`: 08h, 0Ah; `lba_high`: the lower 5 bits are the highest of the address; `lba`: the
+    /// rest of the address; `blocks`: 0 is 256.
+    pub Transfer6 { opcode: u8, lba_high: u8, lba: U16, blocks: u8, control: u8 }
+    /// READ(10), WRITE(10), VERIFY(10), WRITE SAME(10) and others of this form.
+    pub Transfer10 { opcode: u8, flags: u8, lba: U32, group: u8, blocks: U16, control: u8 }
+    /// READ(12), WRITE(12), VERIFY(12).
+    pub Transfer12 { opcode: u8, flags: u8, lba: U32, blocks: U32, group: u8, control: u8 }
+    /// READ(16), WRITE(16), VERIFY(16), WRITE SAME(16). `group`: group number and two bits of the duration limit.
+    pub Transfer16 { opcode: u8, flags: u8, lba: U64, blocks: U32, group: u8, control: u8 }
+    /// READ(32), WRITE(32), VERIFY(32), WRITE SAME(32). `opcode`: 7Fh; `additional_length`: 18h: the bytes that follow;
+    /// `action`: which command; `flags`: as byte 1 of the shorter forms; `limit`: duration limit. Tags are of protection
+    /// information.
+    pub Transfer32 {
+        opcode: u8, control: u8, reserved: [u8; 4], group: u8, additional_length: u8, action: U16, flags: u8, limit: u8,
+        lba: U64, reference_tag: U32, application_tag: U16, application_tag_mask: U16, blocks: U32,
+    }
+    /// INQUIRY, MODE SENSE(6), REQUEST SENSE and others with one byte for a page and a short length. `length`: its
+    /// first byte is a subpage in MODE SENSE.
+    pub Page6 { opcode: u8, flags: u8, page: u8, length: U16, control: u8 }
+    /// MODE SENSE(10), MODE SELECT(10), LOG SENSE, RESERVE(10), PERSISTENT RESERVE IN. `flags`: flags or a service
+    /// action; `page`: the page, or scope and type of a reservation; `pointer`: a parameter pointer, or the high half
+    /// of a length.
+    pub Page10 { opcode: u8, flags: u8, page: u8, subpage: u8, reserved: u8, pointer: U16, length: U16, control: u8 }
+    /// PERSISTENT RESERVE OUT. `opcode`: 5Fh; `scope_and_type`: scope in the upper 4 bits, type in the lower ones.
+    pub ReserveOut { opcode: u8, action: u8, scope_and_type: u8, reserved: [u8; 2], length: U32, control: u8 }
+    /// READ CAPACITY(16) and REPORT ZONES. `opcode`: 9Eh, 95h.
+    pub ServiceIn16 { opcode: u8, action: u8, lba: U64, length: U32, options: u8, control: u8 }
+    /// REMOVE ELEMENT AND TRUNCATE. `opcode`: 9Eh; `capacity`: blocks that the unit has afterwards; 0: all that are
+    /// left; `element`: the element that is removed.
+    pub Removal16 { opcode: u8, action: u8, capacity: U64, element: U32, reserved: u8, control: u8 }
+    /// GET PHYSICAL ELEMENT STATUS and REMOVE ELEMENT AND MODIFY ZONES. `opcode`: 9Eh; `from`: the first element;
+    /// `length`: length of the data, or the element that is removed; `options`: what is reported.
+    pub ElementIn16 { opcode: u8, action: u8, reserved: [u8; 4], from: U32, length: U32, options: u8, control: u8 }
+    /// REPORT LUNS, REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS. `opcode`: A0h,
+    /// A3h; `options`: what is reported; `wanted_opcode`: the operation code that is asked about; `wanted_action`: its
+    /// service action.
+    pub Report12 {
+        opcode: u8, action: u8, options: u8, wanted_opcode: u8, wanted_action: U16, length: U32, reserved: u8,
+        control: u8,
+    }
+    /// START STOP UNIT. `opcode`: 1Bh; `flags`: bit 0: IMMED; `modifier`: power condition modifier; `condition`: power
+    /// condition in the upper 4 bits; NO FLUSH, LOEJ, START.
+    pub StartStop { opcode: u8, flags: u8, reserved: u8, modifier: u8, condition: u8, control: u8 }
 }
 
 /// What all commands that name blocks have, whatever the length of their descriptor block.

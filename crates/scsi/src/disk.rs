@@ -7,7 +7,7 @@ use headstack_units::Span;
 use std::ops::Range;
 
 /// A disk.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Disk {
     /// Number of logical blocks, at least one.
     pub blocks: u64,

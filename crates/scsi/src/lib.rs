@@ -17,6 +17,22 @@
 //! Logical blocks have 512 bytes. A modelled drive has no protection information, no provisioning (UNMAP) and no
 //! atomic commands (COMPARE AND WRITE): these are refused.
 
+/// Declares structures that are bytes of a protocol, each field in its place: `structures! { /// What it is. pub Name {
+/// opcode: u8, length: U16 } }`. Fields can be seen wherever their structure can.
+#[macro_export]
+macro_rules! structures {
+    ($($(#[$doc:meta])* $vis:vis $name:ident { $($field:ident: $kind:ty),+ $(,)? })+) => { $(
+        $(#[$doc])*
+        #[allow(missing_docs)]
+        #[derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::KnownLayout, zerocopy::Immutable)]
+        #[derive(zerocopy::Unaligned, Debug, Clone, Copy)]
+        #[repr(C)]
+        $vis struct $name {
+            $($vis $field: $kind),+
+        }
+    )+ };
+}
+
 pub mod attention;
 pub mod cdb;
 pub mod commands;

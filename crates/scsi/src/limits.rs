@@ -12,7 +12,7 @@ use headstack_drive::{DurationLimit, LimitIndex, LimitsSpec, Policy};
 use headstack_schema::Parameter;
 use headstack_units::Span;
 use zerocopy::byteorder::big_endian::U16;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::FromZeros;
 
 /// Code of the pages.
 pub const CODE: u8 = 0x0a;
@@ -28,50 +28,19 @@ const UNITS: [(u8, u64); 4] = [(0x6, 500), (0x8, 1_000), (0xa, 10_000_000), (0xe
 /// No time is given.
 const NO_UNIT: u8 = 0x0;
 
-/// One limit.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Descriptor {
-    /// The lower 4 bits.
-    unit: u8,
-    reserved: u8,
-    inactive: U16,
-    active: U16,
-    /// Of the inactive time in the upper 4 bits, of the active time in the lower ones.
-    policies: u8,
-    more: [u8; 3],
-    guideline: U16,
-    and_more: [u8; 2],
-    /// The lower 4 bits.
-    guideline_policy: u8,
-    rest: [u8; 17],
+crate::structures! {
+    /// One limit. `unit`: the lower 4 bits; `policies`: of the inactive time in the upper 4 bits, of the active time in
+    /// the lower ones; `guideline_policy`: the lower 4 bits.
+    pub Descriptor {
+        unit: u8, reserved: u8, inactive: U16, active: U16, policies: u8, more: [u8; 3], guideline: U16,
+        and_more: [u8; 2], guideline_policy: u8, rest: [u8; 17],
+    }
+    /// The mode page T2A or T2B. `performance`: t2A: the code of what guidelines may cost, in the upper 4 bits.
+    pub LimitPage {
+        code: u8, subpage: u8, length: U16, reserved: [u8; 3], performance: u8,
+        descriptors: [Descriptor; LimitIndex::COUNT],
+    }
 }
-
-/// The mode page T2A or T2B.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct LimitPage {
-    code: u8,
-    subpage: u8,
-    length: U16,
-    reserved: [u8; 3],
-    /// T2A: the code of what guidelines may cost, in the upper 4 bits.
-    performance: u8,
-    descriptors: [Descriptor; LimitIndex::COUNT],
-}
-
-const EMPTY: Descriptor = Descriptor {
-    unit: NO_UNIT,
-    reserved: 0,
-    inactive: U16::ZERO,
-    active: U16::ZERO,
-    policies: 0,
-    more: [0; 3],
-    guideline: U16::ZERO,
-    and_more: [0; 2],
-    guideline_policy: 0,
-    rest: [0; 17],
-};
 
 impl Descriptor {
     fn of(limit: &DurationLimit) -> Descriptor {
@@ -91,7 +60,7 @@ impl Descriptor {
             policies: limit.inactive_policy.code() << 4 | limit.active_policy.code(),
             guideline,
             guideline_policy: limit.guideline_policy.code(),
-            ..EMPTY
+            ..Descriptor::new_zeroed()
         }
     }
 
@@ -142,9 +111,7 @@ impl LimitPage {
             code: FORM | CODE,
             subpage: if writes { T2B } else { T2A },
             length: U16::new((size_of::<LimitPage>() - 4) as u16),
-            reserved: [0; 3],
-            performance: 0,
-            descriptors: [EMPTY; LimitIndex::COUNT],
+            ..FromZeros::new_zeroed()
         }
     }
 
@@ -157,7 +124,7 @@ impl LimitPage {
             policies: 0xff,
             guideline: U16::MAX_VALUE,
             guideline_policy: 0x0f,
-            ..EMPTY
+            ..Descriptor::new_zeroed()
         };
         LimitPage {
             performance: if writes { 0 } else { 0xf0 },

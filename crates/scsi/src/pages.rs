@@ -7,99 +7,35 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::LimitsSpec;
 use headstack_units::Span;
 use zerocopy::byteorder::big_endian::{U16, U32};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Read-write error recovery (01h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct ErrorRecovery {
-    code: u8,
-    length: u8,
-    /// AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
-    flags: u8,
-    read_retries: u8,
-    obsolete: [u8; 3],
-    lbpere: u8,
-    write_retries: u8,
-    reserved: u8,
-    time_limit: U16,
-}
-
-/// Disconnect-reconnect (02h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Reconnect {
-    code: u8,
-    length: u8,
-    ratios: [u8; 2],
-    limits: [U16; 3],
-    most_burst: U16,
-    flags: u8,
-    reserved: u8,
-    first_burst: U16,
-}
-
-/// Caching (08h).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Caching {
-    code: u8,
-    length: u8,
-    /// Bit 2: WCE, the write cache is on.
-    flags: u8,
-    priorities: u8,
-    prefetch: [U16; 4],
-    more: [u8; 8],
-}
-
-/// Control (0Ah).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Control {
-    code: u8,
-    length: u8,
-    /// Bit 2: D_SENSE, sense data in descriptor format. Bit 1: GLTSD.
-    flags: u8,
-    /// Queue algorithm in the upper 4 bits: 1, commands may be reordered.
-    queue: u8,
-    /// Bit 3: SWP, writes are refused.
-    protection: u8,
-    more: u8,
-    obsolete: U16,
-    busy_timeout: U16,
-    self_test_s: U16,
-}
-
-/// Power condition (1Ah). Timers are in units of 100 ms.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct PowerCondition {
-    code: u8,
-    length: u8,
-    standby_y: u8,
-    /// IDLE_C, IDLE_B, IDLE_A and STANDBY_Z from bit 3 on.
-    enabled: u8,
-    idle_a: U32,
-    standby_z: U32,
-    idle_b: U32,
-    idle_c: U32,
-    standby_y_timer: U32,
-    more: [u8; 15],
-    check: u8,
-}
-
-/// Informational exceptions (1Ch).
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
-#[repr(C)]
-pub struct Exceptions {
-    code: u8,
-    length: u8,
-    /// Bit 3: DEXCPT, none is reported.
-    flags: u8,
-    /// MRIE: how they are reported.
-    method: u8,
-    interval: U32,
-    count: U32,
+crate::structures! {
+    /// Read-write error recovery (01h). `flags`: AWRE, ARRE, TB, RC, EER, PER, DTE, DCR.
+    pub ErrorRecovery {
+        code: u8, length: u8, flags: u8, read_retries: u8, obsolete: [u8; 3], lbpere: u8, write_retries: u8,
+        reserved: u8, time_limit: U16,
+    }
+    /// Disconnect-reconnect (02h).
+    pub Reconnect {
+        code: u8, length: u8, ratios: [u8; 2], limits: [U16; 3], most_burst: U16, flags: u8, reserved: u8,
+        first_burst: U16,
+    }
+    /// Caching (08h). `flags`: bit 2: WCE, the write cache is on.
+    pub Caching { code: u8, length: u8, flags: u8, priorities: u8, prefetch: [U16; 4], more: [u8; 8] }
+    /// Control (0Ah). `flags`: bit 2: D_SENSE, sense data in descriptor format; bit 1: GLTSD; `queue`: queue algorithm
+    /// in the upper 4 bits: 1, commands may be reordered; `protection`: bit 3: SWP, writes are refused.
+    pub Control {
+        code: u8, length: u8, flags: u8, queue: u8, protection: u8, more: u8, obsolete: U16, busy_timeout: U16,
+        self_test_s: U16,
+    }
+    /// Power condition (1Ah). Timers are in units of 100 ms. `enabled`: IDLE_C, IDLE_B, IDLE_A and STANDBY_Z from bit 3
+    /// on.
+    pub PowerCondition {
+        code: u8, length: u8, standby_y: u8, enabled: u8, idle_a: U32, standby_z: U32, idle_b: U32, idle_c: U32,
+        standby_y_timer: U32, more: [u8; 15], check: u8,
+    }
+    /// Informational exceptions (1Ch). `flags`: bit 3: DEXCPT, none is reported; `method`: MRIE: how they are reported.
+    pub Exceptions { code: u8, length: u8, flags: u8, method: u8, interval: U32, count: U32 }
 }
 
 /// A mode page with its four kinds of values.
@@ -205,9 +141,10 @@ fn view<T: FromBytes + KnownLayout + Immutable + Unaligned + Copy>(page: &Page) 
 }
 
 /// All pages of a disk, in order of their codes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pages {
-    pages: Vec<Page>,
+    /// In order of their codes.
+    pub pages: Vec<Page>,
     /// Duration limits of which the pages show the bytes, perhaps rounded: those with which the disk was made, and those that
     /// were set in another way than by MODE SELECT.
     known: Vec<LimitsSpec>,
@@ -254,11 +191,6 @@ impl Pages {
     pub fn get(&self, code: u8, subpage: u8) -> Option<&Page> {
         let is_it = |p: &&Page| p.code() == code && p.subpage() == subpage;
         self.pages.iter().find(is_it)
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Page> {
-        self.pages.iter()
     }
 
     /// What MODE SELECT sends, which begins at `at` of its data. All pages are checked before one is changed. Zeros after
@@ -407,28 +339,14 @@ fn error_recovery() -> Page {
         length: 10,
         // Blocks that cannot be read become good when they are written (AWRE).
         flags: 0x80,
-        read_retries: 0,
-        obsolete: [0; 3],
-        lbpere: 0,
-        write_retries: 0,
-        reserved: 0,
-        time_limit: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = ErrorRecovery { flags: PER, ..page };
     Page::new(&page, &changeable)
 }
 
 fn reconnect() -> Page {
-    let page = Reconnect {
-        code: PS | RECONNECT,
-        length: 14,
-        ratios: [0; 2],
-        limits: [U16::new(0); 3],
-        most_burst: 0.into(),
-        flags: 0,
-        reserved: 0,
-        first_burst: 0.into(),
-    };
+    let page = Reconnect { code: PS | RECONNECT, length: 14, ..FromZeros::new_zeroed() };
     Page::new(&page, &page)
 }
 
@@ -447,11 +365,8 @@ fn control() -> Page {
         // No log is saved (GLTSD).
         flags: 0x02,
         queue: 0x10,
-        protection: 0,
-        more: 0,
-        obsolete: 0.into(),
         busy_timeout: U16::MAX_VALUE,
-        self_test_s: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = Control { flags: 0x04, queue: 0, protection: 0x08, busy_timeout: 0.into(), ..page };
     Page::new(&page, &changeable)
@@ -471,15 +386,12 @@ fn power_condition(disk: &Disk) -> Page {
     let page = PowerCondition {
         code: PS | POWER_CONDITION,
         length: 38,
-        standby_y: 0,
         enabled: bit(IdleA, 0x02) | bit(IdleB, 0x04) | bit(IdleC, 0x08) | bit(Standby, 0x01),
         idle_a: timer(IdleA).into(),
         standby_z: timer(Standby).into(),
         idle_b: timer(IdleB).into(),
         idle_c: timer(IdleC).into(),
-        standby_y_timer: 0.into(),
-        more: [0; 15],
-        check: 0,
+        ..FromZeros::new_zeroed()
     };
     let changeable = PowerCondition {
         enabled: there(IdleA, 0x02) | there(IdleB, 0x04) | there(IdleC, 0x08) | there(Standby, 0x01),
@@ -496,11 +408,9 @@ fn exceptions() -> Page {
     let page = Exceptions {
         code: PS | EXCEPTIONS,
         length: 10,
-        flags: 0,
         // Only when they are asked for.
         method: 6,
-        interval: 0.into(),
-        count: 0.into(),
+        ..FromZeros::new_zeroed()
     };
     let changeable = Exceptions { flags: DEXCPT, method: 0x0f, ..page };
     Page::new(&page, &changeable)

@@ -85,31 +85,18 @@ const MOST: usize = 256;
 /// The reservations of a unit.
 #[derive(Debug, Default)]
 pub struct Reservations {
-    registrations: Vec<Registration>,
+    /// The keys that are registered.
+    pub registrations: Vec<Registration>,
     /// The port that reserved it, which holds it unless all registrants do; and the type.
     reserved: Option<(String, Kind)>,
-    generation: u32,
+    /// Counts changes of registrations.
+    pub generation: u32,
 }
 
 /// Done, with what others are to be told; or `None` for a conflict.
 type Acted = Result<Option<Vec<Told>>, Sense>;
 
 impl Reservations {
-    /// Counts changes of registrations.
-    pub fn generation(&self) -> u32 {
-        self.generation
-    }
-
-    /// All keys, in order of registration.
-    pub fn registrations(&self) -> impl Iterator<Item = &Registration> {
-        self.registrations.iter()
-    }
-
-    /// Whether nobody has registered.
-    pub fn is_empty(&self) -> bool {
-        self.registrations.is_empty()
-    }
-
     /// Key and type of the reservation; the key is 0 if all registrants hold it.
     pub fn held(&self) -> Option<(u64, Kind)> {
         let (port, kind) = self.reserved.as_ref()?;

@@ -1,7 +1,7 @@
 //! Sense data: why a command failed, in both formats.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The sense key. The numbers are those of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ impl Key {
 }
 
 /// Additional sense code and its qualifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Code(pub u8, pub u8);
 
 /// Codes by their names in the standard.
@@ -83,7 +83,6 @@ impl Code {
     pub const COMMANDS_CLEARED_BY_ANOTHER_INITIATOR: Code = Code(0x2f, 0x00);
     pub const DEPOPULATION_FAILED: Code = Code(0x31, 0x04);
     pub const DEPOPULATION_RESTORATION_FAILED: Code = Code(0x31, 0x05);
-    pub const SAVING_PARAMETERS_NOT_SUPPORTED: Code = Code(0x39, 0x00);
     pub const INSUFFICIENT_REGISTRATION_RESOURCES: Code = Code(0x55, 0x04);
     pub const FAILURE_PREDICTED: Code = Code(0x5d, 0x00);
     pub const NOT_ENOUGH_UNSOLICITED_DATA: Code = Code(0x0c, 0x0d);
@@ -181,15 +180,13 @@ impl Sense {
         let information = self.information.and_then(|i| u32::try_from(i).ok());
         let fixed = Fixed {
             response: 0x70 | if information.is_some() { 0x80 } else { 0 },
-            obsolete: 0,
             key: self.key as u8,
             information: information.unwrap_or(0).into(),
             additional_length: 10,
-            command_specific: 0.into(),
             code: self.code.0,
             qualifier: self.code.1,
-            unit_code: 0,
             specific: self.specific(),
+            ..FromZeros::new_zeroed()
         };
         fixed.as_bytes().to_vec()
     }
@@ -198,11 +195,10 @@ impl Sense {
         let mut all = Vec::new();
         if let Some(information) = self.information {
             let descriptor = Information {
-                kind: 0,
                 additional_length: 10,
                 valid: 0x80,
-                reserved: 0,
                 information: information.into(),
+                ..FromZeros::new_zeroed()
             };
             all.extend_from_slice(descriptor.as_bytes());
         }
@@ -223,52 +219,16 @@ impl Sense {
     }
 }
 
-/// Sense data in fixed format.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Fixed {
-    response: u8,
-    obsolete: u8,
-    key: u8,
-    information: U32,
-    additional_length: u8,
-    command_specific: U32,
-    code: u8,
-    qualifier: u8,
-    unit_code: u8,
-    specific: [u8; 3],
-}
-
-/// The head of sense data in descriptor format.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    response: u8,
-    key: u8,
-    code: u8,
-    qualifier: u8,
-    reserved: [u8; 3],
-    additional_length: u8,
-}
-
-/// The descriptor of the field INFORMATION.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Information {
-    kind: u8,
-    additional_length: u8,
-    valid: u8,
-    reserved: u8,
-    information: U64,
-}
-
-/// The descriptor of the bytes that are specific to the key.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Specific {
-    kind: u8,
-    additional_length: u8,
-    reserved: U16,
-    specific: [u8; 3],
-    last: u8,
+crate::structures! {
+    /// Sense data in fixed format.
+    Fixed {
+        response: u8, obsolete: u8, key: u8, information: U32, additional_length: u8, command_specific: U32, code: u8,
+        qualifier: u8, unit_code: u8, specific: [u8; 3],
+    }
+    /// The head of sense data in descriptor format.
+    Head { response: u8, key: u8, code: u8, qualifier: u8, reserved: [u8; 3], additional_length: u8 }
+    /// The descriptor of the field INFORMATION.
+    Information { kind: u8, additional_length: u8, valid: u8, reserved: u8, information: U64 }
+    /// The descriptor of the bytes that are specific to the key.
+    Specific { kind: u8, additional_length: u8, reserved: U16, specific: [u8; 3], last: u8 }
 }

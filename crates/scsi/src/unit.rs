@@ -78,50 +78,39 @@ pub struct Away {
 }
 
 /// A logical unit.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unit {
-    disk: Disk,
-    pub(crate) pages: Pages,
+    /// What is fixed of it.
+    pub disk: Disk,
+    /// The mode pages.
+    pub pages: Pages,
     pub(crate) attentions: Attentions,
     /// The name of the initiator port of each nexus.
     ports: BTreeMap<Nexus, String>,
-    pub(crate) reservations: Reservations,
+    /// The reservations.
+    pub reservations: Reservations,
     /// Who has reserved the unit with RESERVE.
     reserved: Option<Nexus>,
     /// START STOP UNIT has stopped it.
     is_stopped: bool,
     /// Why it takes hardly any commands.
     away: Option<Away>,
-    prediction: Code,
-    effects: Vec<Effect>,
-    pub(crate) aborted: Vec<String>,
-    counts: Counts,
-    limit_counts: CountsByLimit,
+    /// The failure that the drive predicts; [`Code::NONE`] for none.
+    pub prediction: Code,
+    /// Settings of the drive that have changed since this was last taken.
+    pub effects: Vec<Effect>,
+    /// Ports whose commands were aborted since this was last taken.
+    pub aborted: Vec<String>,
+    /// What was counted.
+    pub counts: Counts,
+    /// What the drive has counted of its duration limits, as told last.
+    pub limit_counts: CountsByLimit,
 }
 
 impl Unit {
     /// A unit that was just switched on.
     pub fn new(disk: Disk) -> Unit {
-        Unit {
-            pages: Pages::new(&disk),
-            disk,
-            attentions: Attentions::default(),
-            ports: BTreeMap::new(),
-            reservations: Reservations::default(),
-            reserved: None,
-            is_stopped: false,
-            away: None,
-            prediction: Code::NONE,
-            effects: Vec::new(),
-            aborted: Vec::new(),
-            counts: Counts::default(),
-            limit_counts: CountsByLimit::default(),
-        }
-    }
-
-    /// What is fixed of it.
-    pub fn disk(&self) -> &Disk {
-        &self.disk
+        Unit { pages: Pages::new(&disk), disk, ..Unit::default() }
     }
 
     /// An initiator connects. Its first command is told that the unit was switched on.
@@ -200,16 +189,6 @@ impl Unit {
         Ending { status: Status::CheckCondition, sense: sense.bytes(self.pages.descriptor_sense()), data: Vec::new() }
     }
 
-    /// Settings of the drive that have changed since the last call.
-    pub fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
-    }
-
-    /// Ports whose commands were aborted since the last call.
-    pub fn take_aborted(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.aborted)
-    }
-
     /// A logical unit reset, or one of the target.
     pub fn reset(&mut self, code: Code) {
         self.attentions.reset(code);
@@ -230,11 +209,6 @@ impl Unit {
     pub fn cleared(&mut self, nexus: Nexus) {
         let code = Code::COMMANDS_CLEARED_BY_ANOTHER_INITIATOR;
         self.attentions.tell_others(Some(nexus), code);
-    }
-
-    /// The mode pages.
-    pub fn pages(&self) -> &Pages {
-        &self.pages
     }
 
     /// MODE SELECT has changed something.
@@ -260,11 +234,6 @@ impl Unit {
             (self.attentions).tell_others(None, Code::MODE_PARAMETERS_CHANGED);
         }
         self.limit_counts = counts.unwrap_or_default();
-    }
-
-    /// What the drive has counted of its duration limits, as told last.
-    pub fn limit_counts(&self) -> &CountsByLimit {
-        &self.limit_counts
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
@@ -331,14 +300,9 @@ impl Unit {
         }
     }
 
-    /// The reservations.
-    pub fn reservations(&self) -> &Reservations {
-        &self.reservations
-    }
-
     /// RESERVE; false for a conflict. Whoever uses persistent reservations has none of these.
     pub(crate) fn reserve(&mut self, nexus: Nexus) -> bool {
-        if !self.reservations.is_empty() {
+        if !self.reservations.registrations.is_empty() {
             return false;
         }
         self.reserved = Some(nexus);
@@ -347,21 +311,11 @@ impl Unit {
 
     /// RELEASE; of a unit that another has reserved nothing happens.
     pub(crate) fn release(&mut self, nexus: Nexus) -> bool {
-        if !self.reservations.is_empty() {
+        if !self.reservations.registrations.is_empty() {
             return false;
         }
         self.reserved = self.reserved.filter(|holder| *holder != nexus);
         true
-    }
-
-    /// What was counted.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
-    /// The failure that the drive predicts; [`Code::NONE`] for none.
-    pub fn prediction(&self) -> Code {
-        self.prediction
     }
 
     /// The drive predicts a failure, or no longer. Initiators that the informational exceptions page wants to be told get a

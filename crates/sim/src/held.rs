@@ -50,6 +50,7 @@ struct HeldTimes {
 }
 
 /// Events of one part of a system, in the order in which they happened there.
+#[derive(Default)]
 pub struct Held {
     /// What happened in a logged run.
     events: VecDeque<Event>,
@@ -65,14 +66,7 @@ pub struct Held {
 
 impl Held {
     pub fn new(is_logged: bool) -> Held {
-        Held {
-            events: VecDeque::new(),
-            records: VecDeque::new(),
-            ended: Vec::new(),
-            now: (Time::ZERO, ARRIVALS),
-            is_logged,
-            ids: Vec::new(),
-        }
+        Held { now: (Time::ZERO, ARRIVALS), is_logged, ..Held::default() }
     }
 
     /// What follows happens at an event of a member, by its number in the whole system, at `now`.
@@ -170,7 +164,7 @@ impl Order {
         for (i, part) in parts.iter().enumerate() {
             self.turns.set(i, turn(part, 0));
         }
-        while self.turns.earliest() != Time::NEVER {
+        while self.turns.earliest != Time::NEVER {
             let i = self.turns.first_index();
             let at = &mut self.counted[i];
             count(&parts[i].ended[*at].times);

@@ -131,7 +131,7 @@ impl<'a, 'l> Observers<'a, 'l> {
         self.reach(end);
         self.check_end(end);
         self.unmeasured_end = self.unmeasured_end.max(part.unmeasured_end);
-        self.outcome.series.widen(part.outcome.series.width_ns());
+        self.outcome.series.widen(part.outcome.series.width_ns);
     }
 
     /// A request has ended, which `issuer` issued.

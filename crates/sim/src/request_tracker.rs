@@ -25,7 +25,8 @@ pub(crate) struct RequestTracker<'a, 'l> {
     /// What issues requests when others have ended.
     pub issuer: Issuer,
     // There are neither a log nor classes, threads nor a power cap.
-    quiet: bool,
+    /// Whether a request is observed only as a number in sums, so that its end can be counted at its arrival.
+    pub is_quiet: bool,
     pub observers: Observers<'a, 'l>,
     /// The number of its first member in the whole system.
     pub first: usize,
@@ -37,7 +38,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             requests: InFlight::new(log.is_some()),
             in_flight: 0,
             issuer: Issuer::default(),
-            quiet: log.is_none() && outcome.classes.is_empty(),
+            is_quiet: log.is_none() && outcome.classes.is_empty(),
             observers: Observers::new(outcome, log),
             first: 0,
         }
@@ -46,7 +47,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
     /// Of a part of a system that is simulated by itself, whose first member has the number `first`.
     pub fn apart(outcome: Outcome, held: Held, first: usize) -> RequestTracker<'a, 'l> {
         let mut tracker = RequestTracker::new(outcome, None);
-        (tracker.quiet, tracker.first) = (false, first);
+        (tracker.is_quiet, tracker.first) = (false, first);
         tracker.requests.is_named = held.is_logged;
         tracker.observers.held = Some(Box::new(held));
         tracker
@@ -64,7 +65,7 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
             kind: operation(request.op) as u8,
             class: request.class,
             measured,
-            quick: measured & self.quiet & (parts == 1),
+            quick: measured & self.is_quiet & (parts == 1),
         });
         if self.requests.is_named {
             self.name(slot, id, now, request);
@@ -95,11 +96,6 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
                 });
             }
         }
-    }
-
-    /// Whether a request is observed only as a number in sums, so that its end can be counted at its arrival.
-    pub fn is_quiet(&self) -> bool {
-        self.quiet
     }
 
     /// A measured request that arrived at `now` was served at once by the only drive. Only if the tracker
@@ -173,13 +169,13 @@ impl<'a, 'l> RequestTracker<'a, 'l> {
 
     /// Threads issue the requests.
     pub fn issue_by_jobs(&mut self, jobs: Jobs) {
-        self.quiet = false;
+        self.is_quiet = false;
         self.issuer = Issuer::of_jobs(jobs);
     }
 
     /// From now on, requests of these members that end are collected for the power capping controller.
     pub fn cap(&mut self, capper: Capper, members: usize) {
-        self.quiet = false;
+        self.is_quiet = false;
         self.observers.observed = Some(Box::new(capper.observed(&(0..members))));
         self.observers.capper = Some(capper);
     }

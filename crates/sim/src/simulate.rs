@@ -209,7 +209,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                 }
                 taken += 1;
             }
-            self.outcome().seen.see(&feed.batch[..taken]);
+            self.tracker.observers.outcome.seen.alignment.add_all(&feed.batch[..taken]);
         }
         // A request after the run's duration does not advance the run to its time.
         self.drain(self.last_arrival)
@@ -226,7 +226,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             // It must be known whether a request follows before time passes to it, because nothing is measured after
             // the end of the run.
             if !by_jobs && next == feed.batch.len() {
-                self.outcome().seen.see(&feed.batch);
+                self.tracker.observers.outcome.seen.alignment.add_all(&feed.batch);
                 next = 0;
                 if !self.refill(feed)? {
                     break;
@@ -271,7 +271,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
             }
             next += 1;
         }
-        self.outcome().seen.see(&feed.batch[..next]);
+        self.tracker.observers.outcome.seen.alignment.add_all(&feed.batch[..next]);
         // Requests in flight complete; no more are issued.
         self.tracker.issuer.end();
         self.drain(now)
@@ -289,10 +289,6 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         }
     }
 
-    fn outcome(&mut self) -> &mut Outcome {
-        &mut self.tracker.observers.outcome
-    }
-
     fn report(&mut self) {
         self.options.progress.add(self.taken - self.reported);
         self.reported = self.taken;
@@ -303,7 +299,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         self.report();
         self.tracker.observers.settle();
         if self.options.progress.is_cancelled() {
-            self.outcome().partial = true;
+            self.tracker.observers.outcome.partial = true;
             return Ok(false);
         }
         let times = self.taken.min(self.options.exact_limit as u64);
@@ -414,7 +410,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         self.pass_until(now);
         self.at_once = matches!(self.options.arrivals, Arrivals::Open)
             && self.members.len() == 1
-            && self.tracker.is_quiet()
+            && self.tracker.is_quiet
             && self.members[0].serves_in_sequence();
         self.marks.next_check = if self.marks.measuring {
             self.marks.next_sample.min(self.marks.over).min(self.next_mark())
@@ -448,7 +444,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         let past = blocks > size || request.lba.0 > size - blocks;
         let mut failed = false;
         if !flush && past && measured {
-            self.outcome().seen.see_beyond(&request, size);
+            self.tracker.observers.outcome.seen.see_beyond(&request, size);
         }
         if !flush && (past || blocks == 0) {
             match self.options.past_end {
@@ -458,7 +454,7 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
                     request.lba = Lba(inside.min(size - blocks));
                 }
                 OutOfRangePolicy::DropCounted => {
-                    self.outcome().seen.n_dropped += measured as u64;
+                    self.tracker.observers.outcome.seen.n_dropped += measured as u64;
                     let thread = self.tracker.issuer.arriving;
                     self.tracker.issuer.issue(now, thread);
                     return Ok(());
@@ -516,13 +512,13 @@ impl<'a, 'l, M: Member> Run<'a, 'l, M> {
         members.iter_mut().for_each(|m| m.reset_statistics(now));
         self.measure_from(now);
         self.parts.iter_mut().for_each(|p| p.measure_from(now));
-        self.marks.next_sample = self.outcome().series.next_boundary(now);
+        self.marks.next_sample = self.tracker.observers.outcome.series.next_boundary(now);
     }
 
     fn measure_from(&mut self, now: Time) {
         self.marks.measuring = true;
         let width_ns = self.options.series_width_ns;
-        let o = self.outcome();
+        let o = &mut self.tracker.observers.outcome;
         o.start = now;
         o.end = now;
         o.series = Series::new(now, width_ns);

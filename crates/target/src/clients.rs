@@ -207,7 +207,8 @@ impl<C> Client<C> {
 
 /// The clients of a front end.
 pub struct Clients<C> {
-    listeners: Vec<Listener>,
+    /// The listeners.
+    pub listeners: Vec<Listener>,
     #[doc(hidden)]
     pub clients: BTreeMap<u64, Client<C>>,
     next: u64,
@@ -463,21 +464,6 @@ impl<C: Connection> Clients<C> {
             client.connection.refuse();
             client.queue(&mut self.busy);
         }
-    }
-
-    /// The listeners.
-    pub fn listeners(&self) -> &[Listener] {
-        &self.listeners
-    }
-
-    /// Number of clients, without the one whose turn it is.
-    pub fn len(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// Whether there are no clients.
-    pub fn is_empty(&self) -> bool {
-        self.clients.is_empty()
     }
 
     /// Whether somebody is busy.

@@ -36,7 +36,8 @@ impl PartialOrd for Announcement {
 
 /// All devices of a system.
 pub struct Devices {
-    pub(crate) system: LiveSystem,
+    /// The system.
+    pub system: LiveSystem,
     announced: Announced,
     count: u64,
 }
@@ -56,11 +57,6 @@ impl Devices {
     /// The devices of a system.
     pub fn new(system: LiveSystem) -> Devices {
         Devices { system, announced: Announced::new(), count: 0 }
-    }
-
-    /// The system.
-    pub fn system(&self) -> &LiveSystem {
-        &self.system
     }
 
     /// Puts another system in the place of this one, at `now`: what is outstanding is forgotten.

@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::front_end::{self, FrontEnd};
 use crate::fuse::Directory;
 use crate::iscsi::server::{self, Iscsi};
-use crate::live::{Device, Live};
+use crate::live::Live;
 use crate::nbd::address::Address;
 use crate::nbd::server::Nbd;
 use crate::nbd::tls::{Tls, TlsOptions};
@@ -41,7 +41,8 @@ pub struct Served {
 
 /// A server that listens already.
 pub struct Emulation {
-    live: Live,
+    /// The system.
+    pub live: Live,
     nbd: Option<Nbd>,
     iscsi: Option<Iscsi>,
     handle: Handle,
@@ -93,11 +94,6 @@ impl Emulation {
         self.iscsi.as_ref().map_or(Vec::new(), Iscsi::urls)
     }
 
-    /// The devices.
-    pub fn devices(&self) -> &[Device] {
-        self.live.devices()
-    }
-
     /// What other threads ask the server with.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
@@ -105,7 +101,7 @@ impl Emulation {
 
     /// Where metrics are served.
     pub fn metrics(&self) -> Option<&str> {
-        self.metrics.as_ref().map(Page::address)
+        self.metrics.as_ref().map(|page| &*page.address)
     }
 
     /// Serves until the flag is set that it was started with.
@@ -120,7 +116,7 @@ impl Emulation {
         // Who waits for an answer gets none, and both can end.
         drop(self.inbox);
         drop((self.directory, self.metrics));
-        let sessions = self.iscsi.as_ref().map_or(0, Iscsi::sessions);
-        Ok(Served { counters: counted?, clients: self.nbd.as_ref().map_or(0, Nbd::served) + sessions })
+        let sessions = self.iscsi.as_ref().map_or(0, |iscsi| iscsi.sessions);
+        Ok(Served { counters: counted?, clients: self.nbd.as_ref().map_or(0, |nbd| nbd.served) + sessions })
     }
 }

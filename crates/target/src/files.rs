@@ -26,7 +26,8 @@ pub struct File {
     /// Where it is, in the folder of its device or at the top.
     pub path: String,
     read: Box<Reading>,
-    write: Option<Write>,
+    /// `None` if it can only be read.
+    pub write: Option<Write>,
     device: usize,
 }
 
@@ -34,11 +35,6 @@ impl File {
     /// What it says now.
     pub fn read(&self, live: &mut Live) -> String {
         (self.read)(live, self.device).unwrap_or_default()
-    }
-
-    /// Whether it can be written.
-    pub fn is_writable(&self) -> bool {
-        self.write.is_some()
     }
 
     /// Writes a value.
@@ -146,7 +142,7 @@ fn size(live: &mut Live, device: usize) -> Option<String> {
 /// The fields of Linux's `Documentation/block/stat.rst`, in simulated time.
 fn stat(live: &mut Live, device: usize) -> Option<String> {
     let now = live.now();
-    let d = &live.counters().devices[device];
+    let d = &live.counters.devices[device];
     let ms = |ns: u128| ns / 1_000_000;
     let mut line = String::new();
     for ops in [&d.reads, &d.writes] {
@@ -301,14 +297,14 @@ fn power(live: &mut Live, device: usize, interval: Option<Span>) -> Option<Strin
     live.sample_now();
     let drives = view(live, device).drives;
     let interval = interval.unwrap_or(live.power_intervals[device]);
-    let watts = live.energy().watts(&drives, interval);
+    let watts = live.energy.watts(&drives, interval);
     one(&format!("{:.0}", watts * 1e6))
 }
 
 fn energy(live: &mut Live, device: usize) -> Option<String> {
     live.sample_now();
     let drives = view(live, device).drives;
-    one(&format!("{:.0}", live.energy().joules(&drives) * 1e6))
+    one(&format!("{:.0}", live.energy.joules(&drives) * 1e6))
 }
 
 fn interval(live: &mut Live, device: usize) -> Option<String> {
@@ -329,7 +325,7 @@ fn set_interval(live: &mut Live, device: usize, text: &str) -> Result<(), String
 fn health(live: &mut Live, device: usize) -> Option<String> {
     let drives = view(live, device).drives;
     let (now, system) = live.system();
-    let outcomes = system.drives(now);
+    let outcomes = system.tree.drives(now);
     let mut text = String::new();
     for drive in drives {
         for fault in outcomes.get(drive as usize).map_or(&[][..], |o| &o.faults) {
@@ -342,7 +338,7 @@ fn health(live: &mut Live, device: usize) -> Option<String> {
             let _ = writeln!(text, "drive {drive}: {part} of stack {stack} out of use since {since:.3} s");
         }
     }
-    if let Some((_, error)) = live.counters().last_error.filter(|(d, _)| *d == device) {
+    if let Some((_, error)) = live.counters.last_error.filter(|(d, _)| *d == device) {
         let _ = writeln!(text, "last error: {}{}", error.name(), sense(&error));
     }
     Some(if text.is_empty() { "good\n".into() } else { text })
@@ -376,7 +372,7 @@ fn changed(live: &mut Live, text: &str) -> Result<(), String> {
 }
 
 fn power_losses(live: &mut Live, _: usize) -> Option<String> {
-    let counters = live.counters();
+    let counters = &live.counters;
     one(&format!("{} losses, {} sectors kept, {} lost", counters.power_losses, counters.torn.kept, counters.torn.lost))
 }
 

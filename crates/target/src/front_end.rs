@@ -55,15 +55,11 @@ pub trait FrontEnd {
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     poll: &'a OwnedFd,
-    front_end: usize,
+    /// Number of this front end, for tickets.
+    pub front_end: usize,
 }
 
 impl Watch<'_> {
-    /// Number of this front end, for tickets.
-    pub fn front_end(&self) -> usize {
-        self.front_end
-    }
-
     fn data(&self, key: u64) -> epoll::EventData {
         epoll::EventData::new_u64(self.front_end as u64 * KEYS + key)
     }

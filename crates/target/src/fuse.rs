@@ -118,7 +118,7 @@ impl Shown {
         let node = self.node(number)?;
         let (kind, perm, size) = match &node.file {
             None => (FileType::Directory, 0o555, 0),
-            Some(f) if f.is_writable() => (FileType::RegularFile, 0o644, SHOWN_BYTES),
+            Some(f) if f.write.is_some() => (FileType::RegularFile, 0o644, SHOWN_BYTES),
             Some(_) => (FileType::RegularFile, 0o444, SHOWN_BYTES),
         };
         Some(FileAttr {
@@ -195,7 +195,7 @@ impl Filesystem for Shown {
         let Some(file) = self.file(number) else { return reply.error(code(Errno::ISDIR)) };
         let reads = flags & 3 != 1;
         let writes = flags & 3 != 0;
-        if writes && !file.is_writable() {
+        if writes && file.write.is_none() {
             return reply.error(code(Errno::ACCESS));
         }
         if reads {

@@ -12,6 +12,7 @@ use crate::remake::{Remaking, OWN};
 use crate::store::Store;
 use crate::TargetError;
 use headstack_block::layer::{ErrorKind, Setting};
+use headstack_block::Member as _;
 use headstack_drive::{Command, Hint};
 use headstack_experiment::LiveSystem;
 use headstack_schema::SpecError;
@@ -140,8 +141,9 @@ pub struct Live {
     parts: Parts,
     open: Slab<Open>,
     /// Bytes in memory that open requests write.
-    held: u64,
-    counters: Counters,
+    pub held: u64,
+    /// What was counted.
+    pub counters: Counters,
     /// Requests so far.
     submitted: u64,
     writes: u64,
@@ -152,7 +154,8 @@ pub struct Live {
     pub(crate) disconnects: bool,
     /// Energy of the systems before the last loss of power, joules of each drive.
     joules_before: Vec<f64>,
-    energy: Energy,
+    /// The energy of the drives over time.
+    pub energy: Energy,
     /// What was changed by hand: a loss of power does not undo it.
     changed: Vec<ByHand>,
     /// Over how long the mean power of each device is shown.
@@ -181,7 +184,7 @@ impl Live {
             parts.stores.iter_mut().for_each(Store::keep_history);
         }
         let most_commands = |device: usize| {
-            let drive = parts.devices.system().view(Time::ZERO, device).drive;
+            let drive = parts.devices.system.view(Time::ZERO, device).drive;
             drive.map_or(0, |(_, facts)| facts.queue_depth)
         };
         let most_commands = (0..parts.described.len()).map(most_commands).collect();
@@ -220,11 +223,6 @@ impl Live {
         &mut self.parts.stores[device]
     }
 
-    /// What was counted.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     /// The simulated time.
     pub fn now(&self) -> Time {
         self.parts.clock.now()
@@ -255,7 +253,7 @@ impl Live {
             let _ = self.settle(access.device, access.bytes().blocks());
         }
         if access.command == Command::Flush {
-            if let Some(history) = self.parts.stores[access.device].history() {
+            if let Some(history) = self.parts.stores[access.device].history.as_mut() {
                 history.flush_begins(number);
             }
         }
@@ -313,12 +311,7 @@ impl Live {
 
     /// The system at the time to which it was advanced last.
     pub fn system_as_it_is(&self) -> &LiveSystem {
-        self.parts.devices.system()
-    }
-
-    /// Bytes in memory of what the drives have not taken yet.
-    pub fn held(&self) -> u64 {
-        self.held
+        &self.parts.devices.system
     }
 
     /// Whether its clock and sockets are to be watched without sleeping while there is something to do.
@@ -338,11 +331,11 @@ impl Live {
     /// The store cannot be written. What is not settled then stays as it was.
     fn settle(&mut self, device: usize, blocks: Range<u64>) -> std::io::Result<()> {
         let store = &mut self.parts.stores[device];
-        let Some(history) = store.history().filter(|h| !h.is_empty()) else { return Ok(()) };
-        let system = self.parts.devices.system();
+        let Some(history) = store.history.as_mut().filter(|h| !h.is_empty()) else { return Ok(()) };
+        let system = &self.parts.devices.system;
         for range in history.ranges(blocks) {
             let mut held = Vec::new();
-            if !system.tree().unwritten(device, range.clone(), &mut |r| held.push(r)) {
+            if !system.tree.unwritten(device, range.clone(), &mut |r| held.push(r)) {
                 continue;
             }
             held.sort_unstable_by_key(|r: &Range<u64>| r.start);
@@ -424,7 +417,7 @@ impl Live {
         if access.command == Command::WriteThrough {
             return store.settle(|h| h.settle(blocks));
         }
-        match store.history() {
+        match store.history.as_mut() {
             Some(history) if history.n_written > LOOK_AFTER => {
                 history.n_written = 0;
                 self.settle(access.device, 0..u64::MAX)
@@ -479,11 +472,11 @@ impl Live {
         self.joules_before = self.joules();
         let mut system = (self.parts.make)()?;
         system.advance(now, &mut |_| {});
-        system.restart_meters(now);
-        let before = self.parts.devices.system();
+        system.tree.reset_statistics(now);
+        let before = &self.parts.devices.system;
         system.succeed(now, before);
         for (device, lost) in lost.iter().enumerate() {
-            if let (Some(drive), Some(before)) = (system.drive_mut(device), before.tree().drive_of(device)) {
+            if let (Some(drive), Some(before)) = (system.tree.drive_of_mut(device), before.tree.drive_of(device)) {
                 drive.recover_zones(before, &mut |blocks| {
                     let next = lost.partition_point(|sector| *sector < blocks.start);
                     lost.get(next).copied().filter(|sector| blocks.contains(sector))
@@ -543,12 +536,7 @@ impl Live {
 
     /// Number of drives.
     pub fn n_drives(&self) -> u32 {
-        self.parts.devices.system().n_drives()
-    }
-
-    /// The energy of the drives over time.
-    pub fn energy(&self) -> &Energy {
-        &self.energy
+        self.parts.devices.system.n_drives()
     }
 
     /// Samples the energy of the drives if a sample is due.
@@ -568,7 +556,7 @@ impl Live {
     pub fn joules(&mut self) -> Vec<f64> {
         let mut sums = Vec::new();
         let (now, system) = self.system();
-        system.joules(now, &mut sums);
+        system.tree.drive_joules(now, &mut sums);
         let before = self.joules_before.iter().copied().chain(std::iter::repeat(0.0));
         sums.iter_mut().zip(before).for_each(|(sum, before)| *sum += before);
         sums

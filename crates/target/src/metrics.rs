@@ -19,18 +19,18 @@ pub fn text(live: &mut Live) -> String {
     page.value("", "", now.0 as f64 * 1e-9);
     operations(&mut page, live);
     page.begin("headstack_outstanding_requests", "gauge", "Requests at a device.");
-    for (i, device) in live.counters().devices.iter().enumerate() {
+    for (i, device) in live.counters.devices.iter().enumerate() {
         page.value("", &format!("device=\"{i}\""), device.in_flight as f64);
     }
     page.begin("headstack_busy_seconds_total", "counter", "Time with requests at a device.");
-    for (i, device) in live.counters().devices.iter().enumerate() {
+    for (i, device) in live.counters.devices.iter().enumerate() {
         page.value("", &format!("device=\"{i}\""), device.busy_ns(now) as f64 * 1e-9);
     }
     page.begin("headstack_errors_total", "counter", "Failed requests by kind of error.");
-    for (kind, n) in &live.counters().errors {
+    for (kind, n) in &live.counters.errors {
         page.value("", &format!("kind=\"{kind}\""), *n as f64);
     }
-    let counters = live.counters();
+    let counters = &live.counters;
     page.begin("headstack_power_losses_total", "counter", "Losses of power.");
     page.value("", "", counters.power_losses as f64);
     page.begin(
@@ -52,7 +52,7 @@ pub fn text(live: &mut Live) -> String {
 
 fn operations(page: &mut Text, live: &Live) {
     let each = |write: &mut dyn FnMut(String, &Ops)| {
-        for (i, device) in live.counters().devices.iter().enumerate() {
+        for (i, device) in live.counters.devices.iter().enumerate() {
             for (op, ops) in device.ops() {
                 write(format!("device=\"{i}\",op=\"{op}\""), ops);
             }
@@ -76,12 +76,12 @@ fn energy(page: &mut Text, live: &mut Live) {
     let drives = live.n_drives();
     page.begin("headstack_power_watts", "gauge", "Mean power of a drive over the last 0.1 s.");
     for drive in 0..drives {
-        let watts = live.energy().watts(&[drive], SAMPLE);
+        let watts = live.energy.watts(&[drive], SAMPLE);
         page.value("", &format!("drive=\"{drive}\""), watts);
     }
     page.begin("headstack_energy_joules_total", "counter", "Energy of a drive.");
     for drive in 0..drives {
-        let joules = live.energy().joules(&[drive]);
+        let joules = live.energy.joules(&[drive]);
         page.value("", &format!("drive=\"{drive}\""), joules);
     }
 }
@@ -89,11 +89,11 @@ fn energy(page: &mut Text, live: &mut Live) {
 fn faults(page: &mut Text, live: &mut Live) {
     let (now, system) = live.system();
     page.begin("headstack_parts_out_of_use", "gauge", "Heads and arms of a drive that failed.");
-    for (drive, outcome) in system.drives(now).iter().enumerate() {
+    for (drive, outcome) in system.tree.drives(now).iter().enumerate() {
         let n = outcome.faults.len() as f64;
         page.value("", &format!("drive=\"{drive}\""), n);
     }
-    let layers = system.tree().results();
+    let layers = system.tree.results();
     page.begin("headstack_faults_total", "counter", "Requests that met a fault on purpose.");
     for layer in layers.iter().filter(|l| l.layer == "fault") {
         for (kind, n) in &layer.counts {

@@ -90,7 +90,7 @@ impl Live {
                 "record: got {}, the file of the store, need another one",
                 path.display()
             ))),
-            false => Record::new(path, has_limits(devices.system(), sizes.len())),
+            false => Record::new(path, has_limits(&devices.system, sizes.len())),
         };
         let record = options.record.as_ref().map(record).transpose()?;
         let again = options.clone();

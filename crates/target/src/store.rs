@@ -91,11 +91,6 @@ impl Store {
         self.history.get_or_insert_with(History::default);
     }
 
-    /// What can be undone, if power may be lost.
-    pub fn history(&mut self) -> Option<&mut History> {
-        self.history.as_mut()
-    }
-
     /// Power is lost: what is not settled, or still [at the drive](Store::sectors_of), is there, or not, or in part, as `dice`
     /// says. Nothing can be undone afterwards. Returns the sectors, in order, that have lost something.
     ///

@@ -5,7 +5,7 @@ use headstack_schema::{Choice, Kind, Parameter, SpecError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Handling of a wrong record; in words `fail` or `skip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
@@ -130,20 +130,14 @@ pub struct Opened {
 
 /// Counts that remain after the reader is dropped. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Counters(Arc<Counts>);
+pub struct Counters(Arc<Shared>);
 
 #[derive(Debug, Default)]
-struct Counts {
-    read: AtomicU64,
-    skipped: AtomicU64,
-    clamped: AtomicU64,
-    zero_sized: AtomicU64,
-    filtered: AtomicU64,
+struct Shared {
+    tally: Mutex<Tally>,
     passed: AtomicU64,
     size: AtomicU64,
     stopped: AtomicBool,
-    out_of_order: AtomicU64,
-    earlier_waits: AtomicU64,
     opened: Mutex<Opened>,
 }
 
@@ -187,62 +181,42 @@ impl Counters {
             opened.size_unit = format.facts.size_unit;
         }
     }
-    /// Requests after later ones in the file, in formats that are sorted.
-    pub fn out_of_order(&self) -> u64 {
-        self.0.out_of_order.load(Ordering::Relaxed)
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.0.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Waits of a log, read as times since its start, that are before their predecessor's. This suggests that
-    /// they are pauses.
-    pub fn earlier_waits(&self) -> u64 {
-        self.0.earlier_waits.load(Ordering::Relaxed)
+    /// What readers have added so far.
+    pub fn counts(&self) -> Tally {
+        *self.tally()
     }
-    pub(crate) fn earlier_wait(&self) {
-        self.0.earlier_waits.fetch_add(1, Ordering::Relaxed);
-    }
-    /// Requests read.
-    pub fn read(&self) -> u64 {
-        self.0.read.load(Ordering::Relaxed)
-    }
-    /// Wrong records left out ([`OnError::Skip`]).
-    pub fn skipped(&self) -> u64 {
-        self.0.skipped.load(Ordering::Relaxed)
-    }
-    /// Requests whose time was moved forward because they came later than the window sorts.
-    pub fn clamped(&self) -> u64 {
-        self.0.clamped.load(Ordering::Relaxed)
-    }
-    /// Reads and writes of no bytes, left out.
-    pub fn zero_sized(&self) -> u64 {
-        self.0.zero_sized.load(Ordering::Relaxed)
-    }
-    /// Requests of devices that were not selected, and well-formed records other than reads, writes and
-    /// flushes.
-    pub fn filtered(&self) -> u64 {
-        self.0.filtered.load(Ordering::Relaxed)
-    }
-    pub fn add(&self, tally: &Tally) {
-        for (counter, value) in [
-            (&self.0.read, tally.read),
-            (&self.0.skipped, tally.skipped),
-            (&self.0.clamped, tally.clamped),
-            (&self.0.zero_sized, tally.zero_sized),
-            (&self.0.filtered, tally.filtered),
-            (&self.0.out_of_order, tally.out_of_order),
-        ] {
-            if value > 0 {
-                counter.fetch_add(value, Ordering::Relaxed);
-            }
-        }
+    /// Adds what a reader has counted.
+    pub fn add(&self, more: &Tally) {
+        let mut sum = self.tally();
+        sum.read += more.read;
+        sum.skipped += more.skipped;
+        sum.clamped += more.clamped;
+        sum.zero_sized += more.zero_sized;
+        sum.filtered += more.filtered;
+        sum.out_of_order += more.out_of_order;
+        sum.earlier_waits += more.earlier_waits;
     }
 }
 
-/// Counts that are not yet added to the shared ones: an atomic operation per request would be too slow.
-#[derive(Debug, Default)]
+/// Counts of a reader, which it adds to the shared ones now and then: for each request that would be too slow.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
+    /// Requests read.
     pub read: u64,
+    /// Wrong records left out ([`OnError::Skip`]).
     pub skipped: u64,
+    /// Requests whose time was moved forward because they came later than the window sorts.
     pub clamped: u64,
+    /// Reads and writes of no bytes, left out.
     pub zero_sized: u64,
+    /// Requests of devices that were not selected, and well-formed records other than reads, writes and flushes.
     pub filtered: u64,
+    /// Requests after later ones in the file, in formats that are sorted.
     pub out_of_order: u64,
+    /// Waits of a log, read as times since its start, that are before their predecessor's. This suggests that they are
+    /// pauses.
+    pub earlier_waits: u64,
 }

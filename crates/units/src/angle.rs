@@ -67,7 +67,8 @@ serde_as_text!(Turn, "an angle");
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rotation {
     step: u128,
-    period_ns: f64,
+    /// The time of one turn in nanoseconds; in general not a whole number.
+    pub period_ns: f64,
     // Nanoseconds per 2^-63 turn.
     ns_per_step: f64,
     phase: Turn,
@@ -101,23 +102,12 @@ impl Rotation {
         let phase = self.angle_at(at).since(next.angle_at(at));
         next.with_phase(phase)
     }
-    /// The time of one turn in nanoseconds; in general not a whole number.
-    #[inline]
-    pub fn period_ns(&self) -> f64 {
-        self.period_ns
-    }
     /// The angle under the head at `time`.
     #[inline]
     pub fn angle_at(&self, time: Time) -> Turn {
         // Only bits 32 to 95 of the product matter; the bits above are whole turns.
         let product = (time.0 as u128).wrapping_mul(self.step);
         Turn((product >> 32) as u64).plus(self.phase)
-    }
-    /// The angle per nanosecond, rounded down to a multiple of 2^-64 turn. Over 8 s the error is less than
-    /// 2^-31 turn.
-    #[inline]
-    pub fn per_ns(&self) -> Turn {
-        Turn((self.step >> 32) as u64)
     }
     /// The time of `turns` units of 2^-64 turn, in nanoseconds, rounded to the nearest. It is the inverse of
     /// [`Rotation::angle_at`], for any number of turns up to 2^56.
@@ -146,7 +136,7 @@ mod tests {
         let century = 100 * 365 * 24 * 60 * 60_000_000_000u64;
         let angle = r.angle_at(Time(century)).as_turns();
         assert!(!(1e-6..=1.0 - 1e-6).contains(&angle), "{angle}");
-        let quarter = Time(century + (r.period_ns() / 4.0).round() as u64);
+        let quarter = Time(century + (r.period_ns / 4.0).round() as u64);
         assert!((r.angle_at(quarter).as_turns() - 0.25).abs() < 1e-6);
     }
 

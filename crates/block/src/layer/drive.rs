@@ -63,7 +63,7 @@ pub struct DriveLayer {
 impl DriveLayer {
     /// Drive number `index` of the system.
     pub fn branch(drive: Drive, index: u32) -> Branch {
-        let units = units_of(drive.logical_units());
+        let units = units_of(drive.design.logical_units());
         let layer = DriveLayer {
             drive,
             index,
@@ -130,7 +130,7 @@ impl Layer for DriveLayer {
             _ => (self.units[asked.unit as usize].0 + asked.lba, asked.blocks),
         };
         let own = DriveRequest { id, command: asked.command, lba: Lba(lba), blocks, hint: asked.hint };
-        self.drive.submit(flow.now(), own);
+        self.drive.submit(flow.now, own);
     }
 
     /// Drives have no layers below.
@@ -141,7 +141,7 @@ impl Layer for DriveLayer {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let until = Time(flow.now().0 + 1);
+        let until = Time(flow.now.0 + 1);
         self.drive.advance(until, &mut |c| {
             let request = flow.with_tag(c.id);
             let done = &mut flow[request].done;
@@ -162,13 +162,13 @@ impl Layer for DriveLayer {
 
     fn abort(&mut self, request: u32, flow: &mut Flow) {
         let id = u64::from(flow[request].tag);
-        if self.drive.abort(flow.now(), id) {
+        if self.drive.abort(flow.now, id) {
             self.aborted.push(id);
         }
     }
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
-        let now = flow.now();
+        let now = flow.now;
         self.drive.bring_to(now);
         change_drive(&mut self.drive, now, setting)?;
         if let Setting::Drive(setting) = setting {
@@ -233,7 +233,7 @@ impl DriveLayer {
 
     /// What a host sees of it.
     pub fn facts(&self) -> DriveFacts {
-        let (drive, design) = (&self.drive, self.drive.design());
+        let (drive, design) = (&self.drive, &self.drive.design);
         let (spec, conditions) = (design.spec(), design.conditions());
         let limits = drive.duration_limits();
         DriveFacts {
@@ -258,7 +258,7 @@ impl DriveLayer {
     /// may be under way.
     pub fn exchange(&mut self, now: Time, drive: Drive) {
         self.drive = drive;
-        self.units = units_of(self.drive.logical_units());
+        self.units = units_of(self.drive.design.logical_units());
         for setting in &self.settings {
             // The drive that was there has taken it.
             let _ = self.drive.set(now, setting.clone());

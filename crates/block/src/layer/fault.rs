@@ -348,7 +348,7 @@ impl Fault {
 
     /// The device takes requests again.
     fn take_postponed(&mut self, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         for slot in std::mem::take(&mut self.postponed) {
             let arrival = flow[self.passing[slot as usize].request].done.arrival;
             self.counts.busy_ns += u128::from(now.0 - arrival.0);
@@ -378,7 +378,7 @@ impl Fault {
 
     /// A request ends now, for this reason.
     fn end_early(&mut self, request: u32, why: ErrorKind, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         let done = &mut flow[request].done;
         let arrival = done.arrival;
         *done = LayerCompletion { arrival, admitted: arrival, ..LayerCompletion::at_once(now, Some(why)) };
@@ -396,7 +396,7 @@ impl Fault {
 
     /// The device answers again.
     fn go_on(&mut self, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         self.stuck_until = Time::ZERO;
         for request in std::mem::take(&mut self.kept) {
             let done = &mut flow[request].done;
@@ -460,7 +460,7 @@ impl Layer for Fault {
         if self.is_gone {
             return self.fail(request, flow);
         }
-        let now = flow.now();
+        let now = flow.now;
         let late = self.lateness(now, &flow[request].request);
         let slot = self.passing.insert(Passing { request, given: None, late, is_orphan: false }) as u32;
         if self.is_stuck(now) {
@@ -518,7 +518,7 @@ impl Layer for Fault {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         if now >= self.busy_until {
             self.take_postponed(flow);
         }
@@ -536,13 +536,13 @@ impl Layer for Fault {
         let Some((slot, passing)) = self.passing.iter().find(mine) else { return };
         match passing.given {
             // What is in the device ends soon, unless that hangs.
-            Some(given) if !self.is_stuck(flow.now()) => flow.abort(given),
+            Some(given) if !self.is_stuck(flow.now) => flow.abort(given),
             _ => self.give_up(slot, flow),
         }
     }
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
-        let now = flow.now();
+        let now = flow.now;
         match setting {
             Setting::Slow(slow) => self.be_slow(now, *slow),
             Setting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,

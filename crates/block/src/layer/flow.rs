@@ -91,7 +91,8 @@ struct Opened {
 
 /// The requests of a system and their order; what a layer sees of the rest.
 pub struct Flow {
-    pub(super) now: Time,
+    /// The present time.
+    pub now: Time,
     /// The node that is at work.
     pub(super) here: u32,
     entries: Vec<Entry>,
@@ -141,12 +142,6 @@ impl Flow {
             messages: Vec::new(),
             ended: Vec::new(),
         }
-    }
-
-    /// The present time.
-    #[inline]
-    pub fn now(&self) -> Time {
-        self.now
     }
 
     /// Whether the statistics of this layer count a request that arrived at `arrival`.

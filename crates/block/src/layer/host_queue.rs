@@ -207,7 +207,7 @@ impl HostQueue {
         if process == UNKNOWN && places.makes_batcher(sync) {
             process = processes.name(asked.submitter);
         }
-        if !places.take(flow.now(), process, sync, waited) {
+        if !places.take(flow.now, process, sync, waited) {
             return false;
         }
         let taken = u64::from(places.taken());
@@ -219,7 +219,7 @@ impl HostQueue {
 
     /// A request is admitted, or merged with one that was.
     fn admit(&mut self, child: u32, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         let done = &mut flow[child].done;
         done.admitted = now;
         let arrival = done.arrival;
@@ -233,7 +233,7 @@ impl HostQueue {
         if request.command == Command::Flush && self.joins_flush(q, child, flow) {
             return;
         }
-        let now = flow.now();
+        let now = flow.now;
         self.order += 1;
         let slot = self.groups.vacant_key() as u32;
         let run = Queued { slot, order: self.order, ..self.run_of(request) };
@@ -373,7 +373,7 @@ impl HostQueue {
         let run = kept.run;
         queue.elevator.grown(&run);
         queue.edges.add(&run);
-        let now = flow.now();
+        let now = flow.now;
         queue.places.release(now, gone.run.sync, &mut queue.woken);
         true
     }
@@ -392,7 +392,7 @@ impl HostQueue {
         while let Some(process) = self.queues[q].woken.pop_front() {
             self.wake(q, process, flow);
         }
-        let now = flow.now();
+        let now = flow.now;
         let queue = &mut self.queues[q];
         while queue.below < queue.depth {
             let ahead = queue.ahead.pop_front();
@@ -463,7 +463,7 @@ impl HostQueue {
     /// The time has come until which an elevator kept its device idle.
     fn resume_elevators(&mut self, flow: &mut Flow) {
         for q in 0..self.queues.len() {
-            if self.queues[q].resumes <= flow.now() {
+            if self.queues[q].resumes <= flow.now {
                 self.queues[q].resumes = Time::NEVER;
                 self.dispatch_ready(q, flow);
             }
@@ -519,7 +519,7 @@ impl Layer for HostQueue {
             return flow.keep(request, until);
         }
         // It has completed, and with it all submitted requests merged into it.
-        let (now, q) = (flow.now(), flow[request].member as usize);
+        let (now, q) = (flow.now, flow[request].member as usize);
         flow.close(request);
         let group = self.groups.remove(slot as usize);
         let queue = &mut self.queues[q];
@@ -560,7 +560,7 @@ impl Layer for HostQueue {
         if self.resumes < self.waking.next() {
             return self.resume_elevators(flow);
         }
-        if let Some(woken) = self.waking.take() {
+        if let Some(woken) = self.waking.order.pop_front() {
             let q = woken.queue as usize;
             self.queues[q].waking -= 1;
             self.resume(q, woken.process, flow);

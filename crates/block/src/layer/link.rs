@@ -137,7 +137,7 @@ impl Layer for Link {
         if ns == 0 {
             flow.submit(asked.unit, given);
         } else {
-            let end = self.carry(WRITE, flow.now(), ns);
+            let end = self.carry(WRITE, flow.now, ns);
             flow[given].member = asked.unit;
             flow.keep(given, end);
         }
@@ -151,7 +151,7 @@ impl Layer for Link {
         }
         let given_at = flow[given].done.arrival;
         let request = flow.take_over(given);
-        let now = flow.now();
+        let now = flow.now;
         let done = &mut flow[request].done;
         let mut end = now;
         if asked.command.reads() && done.error.is_none() {

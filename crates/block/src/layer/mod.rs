@@ -196,17 +196,8 @@ impl join::Part for LayerCompletion {
     fn ends(&self) -> Time {
         self.completion
     }
-    fn is_hit(&self) -> bool {
-        self.cache_hit
-    }
-    fn has_moved(&self) -> bool {
-        self.moved
-    }
-    fn has_missed(&self) -> bool {
-        self.missed
-    }
-    fn failure(&self) -> Option<ErrorKind> {
-        self.error
+    fn own(&self) -> join::All<ErrorKind> {
+        join::All { hit: self.cache_hit, moved: self.moved, missed: self.missed, failure: self.error }
     }
     fn whole(self, all: &join::All<ErrorKind>) -> LayerCompletion {
         LayerCompletion { cache_hit: all.hit, moved: all.moved, error: all.failure, missed: all.missed, ..self }

@@ -110,7 +110,7 @@ impl Throttle {
 
     /// Releases the requests that are due by now.
     fn release(&mut self, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         while self.next_release() <= now {
             let Some(Held { given, arrival, .. }) = self.held.pop_front() else { return };
             self.last = Some(now);
@@ -135,7 +135,7 @@ impl Layer for Throttle {
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         self.held.push_back(Held {
             given: flow.open_for(request),
-            arrival: flow.now(),
+            arrival: flow.now,
             blocks: flow[request].request.blocks,
         });
         self.release(flow);

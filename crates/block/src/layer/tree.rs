@@ -147,7 +147,8 @@ pub fn check(specs: &[LayerSpec], entries: &Plugins<dyn Layer>) -> Result<(), Sp
 
 /// A layer with what is below it, to be put into a tree.
 pub struct Branch {
-    layer: Box<dyn Layer>,
+    /// The layer itself.
+    pub layer: Box<dyn Layer>,
     below: Vec<Branch>,
 }
 
@@ -155,11 +156,6 @@ impl Branch {
     /// A layer over these.
     pub fn new(layer: Box<dyn Layer>, below: Vec<Branch>) -> Branch {
         Branch { layer, below }
-    }
-
-    /// Sizes of its units in 512-byte blocks.
-    pub fn units(&self) -> Vec<u64> {
-        self.layer.units()
     }
 }
 
@@ -224,7 +220,7 @@ fn one_height(
         if group.is_empty() {
             return Ok(made);
         }
-        let members = group.iter().flat_map(Branch::units).collect();
+        let members = group.iter().flat_map(|b| b.layer.units()).collect();
         let layer = entry.build(&spec.params, Context { members, elevators })?;
         made.push(Branch::new(layer, group));
     }

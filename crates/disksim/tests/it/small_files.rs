@@ -288,7 +288,7 @@ fn what_disksim_tolerates_loads_with_a_warning() {
         assert_eq!(import.warnings().len(), expected, "{changes:?}: {said}");
         let drive = Drive::builtin(&import.spec, &DriveOptions::default());
         let drive = drive.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
-        assert_eq!(drive.capacity_blocks(), capacity, "{changes:?}");
+        assert_eq!(drive.design.capacity_blocks(), capacity, "{changes:?}");
     }
     // The slips in the unchanged file are out of order, which has no effect.
     let plain = import(SYSTEM).unwrap();

@@ -31,7 +31,7 @@ impl BackgroundJob for BandCleaning {
     fn due(&self, context: &JobContext) -> Time {
         match &*context.mapping {
             Mapping::MediaCache(media) if media.wants_cleaning() => {
-                let free = context.mechanism.timeline.free();
+                let free = context.mechanism.timeline.free;
                 let idle_from = free.max(context.times.happened);
                 context.unless_wanted(match self.latest > Time::ZERO && idle_from == self.latest {
                     true => free,
@@ -57,7 +57,7 @@ impl JobContext<'_> {
         let order = AccessRequest {
             write: step.write,
             minimum_move: if step.write { media.minimum_write } else { 0 },
-            ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.timeline.free()))
+            ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.timeline.free))
         };
         media.step_ends(&step);
         Some(carry_out!(self, &order, Work::Cleaning, &mut LayoutPlaces).end)

@@ -21,7 +21,7 @@ pub(crate) struct Checkpoint {
 impl JobContext<'_> {
     /// Writes a part of a checkpoint, not before `at`. Returns its end; `None` if there is nothing to write.
     fn write_checkpoint(&mut self, at: Time) -> Option<Time> {
-        let at = at.max(self.mechanism.timeline.free());
+        let at = at.max(self.mechanism.timeline.free);
         let Mapping::Log(log) = &mut *self.mapping else { return None };
         let order = log.next_part(self.mechanics, at)?;
         let pass = carry_out!(self, &order, Work::Checkpoint, &mut LayoutPlaces);
@@ -34,7 +34,7 @@ impl JobContext<'_> {
     /// Writes a part of a checkpoint after a write, if the checkpoint is late.
     pub fn write_late_checkpoint(&mut self) {
         if matches!(&*self.mapping, Mapping::Log(log) if log.checkpoint_is_late()) {
-            self.write_checkpoint(self.mechanism.timeline.free());
+            self.write_checkpoint(self.mechanism.timeline.free);
         }
     }
 }
@@ -46,7 +46,7 @@ impl BackgroundJob for Checkpoint {
             return Time::NEVER;
         }
         let Some(after) = context.mapping.checkpoint_from() else { return Time::NEVER };
-        context.unless_wanted(context.mechanism.timeline.free().max(context.times.happened).max(after))
+        context.unless_wanted(context.mechanism.timeline.free.max(context.times.happened).max(after))
     }
 
     fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {

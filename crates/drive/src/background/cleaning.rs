@@ -29,7 +29,7 @@ impl JobContext<'_> {
     /// Carries out the next move, which reads or writes a block, not before `at`. Returns its end; `None` if there is
     /// nothing to do.
     pub fn clean(&mut self, at: Time) -> Option<Time> {
-        let at = at.max(self.mechanism.timeline.free());
+        let at = at.max(self.mechanism.timeline.free);
         let Mapping::Log(log) = &mut *self.mapping else { return None };
         let next = log.next_move(self.mechanics, self.mechanism.arm(), at)?;
         let order = log.order_of(&next, at);
@@ -57,7 +57,7 @@ impl JobContext<'_> {
             Mapping::Identity | Mapping::MediaCache(_) => 0,
         };
         for _ in 0..moves {
-            if self.clean(self.mechanism.timeline.free()).is_none() {
+            if self.clean(self.mechanism.timeline.free).is_none() {
                 return;
             }
         }
@@ -72,7 +72,7 @@ impl BackgroundJob for Cleaning {
             return Time::NEVER;
         }
         let idle = context.buffer.unwritten.command_end + idle_after;
-        context.unless_wanted(idle.max(context.mechanism.timeline.free()).max(context.times.happened))
+        context.unless_wanted(idle.max(context.mechanism.timeline.free).max(context.times.happened))
     }
 
     fn begin(&mut self, context: &mut JobContext, at: Time) -> Activity {

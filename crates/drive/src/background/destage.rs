@@ -67,7 +67,7 @@ impl Writing {
         if let (Some(i), false) = (self.segment, keep) {
             // In the meantime the command of another assembly may have taken over the segment.
             let segments = &mut context.buffer.segments;
-            if segments.list()[i].end == self.past {
+            if segments.list[i].end == self.past {
                 segments.change(i, Segment::clear);
             }
         }
@@ -83,7 +83,7 @@ impl Destage {
     /// Starts a pass, not before `at`, and returns it. `None` if there are no data to write that this assembly reaches.
     /// Sectors of which only a part is known may wait for the rest, unless `all` is set.
     pub fn send(&mut self, context: &mut JobContext, at: Time, all: bool) -> Option<Writing> {
-        let at = at.max(context.mechanism.timeline.free());
+        let at = at.max(context.mechanism.timeline.free);
         context.buffer.unwritten.settle(at);
         context.buffer.unwritten.dirty.promote(at);
         let choice = self.choose(context, at, all)?;
@@ -202,7 +202,7 @@ impl Destage {
         let waiting = unwritten.dirty.due_from();
         let waiting = waiting.map_or(Time::NEVER, |t| t.max(idle.min(old)));
         let again = self.nothing_at.map_or(Time::ZERO, |t| t + LOOKS_AGAIN);
-        let free = context.mechanism.timeline.free().max(context.times.happened);
+        let free = context.mechanism.timeline.free.max(context.times.happened);
         let free = free.max(unwritten.newest);
         context.unless_wanted(waiting.max(free).max(again))
     }

@@ -57,7 +57,7 @@ impl Scanning {
 }
 
 /// The progress of a scan.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scan {
     mode: MediaScanMode,
     block: u64,
@@ -125,13 +125,9 @@ impl Scan {
             mode,
             block,
             read: vec![0; (capacity / block) as usize / 64 + 1],
-            total: 0,
-            left: 0,
-            counted: Counters::default(),
             block_bytes: block * sector,
-            next: 0,
-            until: Time::ZERO,
             one_channel: spec.parallelism.channels == 1,
+            ..Scan::default()
         };
         let too_long = || {
             let need = "at most half a track";
@@ -234,7 +230,7 @@ impl Scan {
     /// When a block of a track starts to pass under an arm that is on the track from `at` on.
     fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: Time) -> Time {
         let sector = track.lead + (block - track.first) * self.block;
-        let turns = sector as f64 * track.sector_ns / m.rotation.period_ns();
+        let turns = sector as f64 * track.sector_ns / m.rotation.period_ns;
         at.after(m.wait_ns(arm, track.angle.plus(Turn::from_turns(turns)), at))
     }
 

@@ -68,7 +68,7 @@ macro_rules! carry_out {
         let arm = &mut mechanism.arms[mechanism.active_set];
         let channels = $context.channels.as_deref_mut();
         let pass = pass::run($context.mechanics, places, arm, order, $context.scratch, channels);
-        let cylinders = $context.mechanics.positions();
+        let cylinders = $context.mechanics.seek.positions();
         let head_sets = &$context.all_head_sets[$context.first_head_set..];
         mechanism.carry(head_sets, cylinders, &before, order.start);
         mechanism.add_pass($context.times.now, order, work, &pass, $context.scratch);
@@ -148,7 +148,7 @@ impl JobContext<'_> {
     /// Extends the pass just carried out by a turn. Some of its sectors are written only in part, so they are read in
     /// one turn and written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
-        let turn = self.mechanics.rotation.period_ns() as u64;
+        let turn = self.mechanics.rotation.period_ns as u64;
         let wait = MechanicalAccess {
             work,
             write: true,

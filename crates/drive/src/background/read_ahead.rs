@@ -107,7 +107,7 @@ impl ReadAhead {
     /// Earliest start of the next run.
     #[inline]
     fn next_start(&self, mechanism: &Mechanism) -> Time {
-        self.from.max(mechanism.timeline.free())
+        self.from.max(mechanism.timeline.free)
     }
 
     /// Start of the present run, or of the next one.
@@ -168,7 +168,7 @@ impl ReadAhead {
         };
         m.skip_rest(arm, place.angle, there);
         let head_sets = &context.all_head_sets[context.first_head_set..];
-        mechanism.carry(head_sets, m.positions(), &before, begun);
+        mechanism.carry(head_sets, m.seek.positions(), &before, begun);
         Run {
             begun,
             there,

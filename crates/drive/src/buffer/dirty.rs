@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One extent. It begins at its key in the map and ends before block `past`. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Extent {
+pub struct Extent {
     past: u64,
     /// A lower bound of the arrival times of its data.
     floor: Time,
@@ -40,15 +40,16 @@ pub enum Scope {
 }
 
 /// The dirty data of one buffer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DirtyExtents {
     /// The size of a physical sector, and its number of blocks.
     size: SectorSize,
     sector: u64,
     /// How long an edge may wait for the rest of its sector, in nanoseconds.
     partial_wait: Span,
-    extents: BTreeMap<u64, Extent>,
-    blocks: u64,
+    pub extents: BTreeMap<u64, Extent>,
+    /// Number of dirty blocks.
+    pub blocks: u64,
     /// `(since, start)` of every extent.
     by_age: BTreeSet<(Time, u64)>,
     /// Starts of the extents in [`Scope::Due`]. Not used if a sector is one block: then every extent is due.
@@ -62,26 +63,7 @@ pub struct DirtyExtents {
 impl DirtyExtents {
     /// A buffer without dirty data; edges wait for `partial_wait` nanoseconds.
     pub fn new(size: SectorSize, partial_wait: Span) -> DirtyExtents {
-        DirtyExtents {
-            size,
-            sector: size.blocks(),
-            partial_wait,
-            extents: BTreeMap::new(),
-            blocks: 0,
-            by_age: BTreeSet::new(),
-            due: BTreeSet::new(),
-            waiting: BTreeSet::new(),
-            promoted: Time::ZERO,
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.extents.is_empty()
-    }
-
-    /// Number of extents.
-    pub fn len(&self) -> usize {
-        self.extents.len()
+        DirtyExtents { size, sector: size.blocks(), partial_wait, ..DirtyExtents::default() }
     }
 
     /// The range from the first dirty block to the last one.
@@ -89,11 +71,6 @@ impl DirtyExtents {
         let first = self.extents.first_key_value()?;
         let last = self.extents.last_key_value()?;
         Some(blocks(*first.0, last.1.past))
-    }
-
-    /// Number of dirty blocks.
-    pub fn blocks(&self) -> u64 {
-        self.blocks
     }
 
     /// Assumed arrival time of the oldest data; `None` if nothing is dirty.

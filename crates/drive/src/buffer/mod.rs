@@ -48,7 +48,7 @@ impl Buffer {
     /// Whether the buffer holds neither data for reads nor data to be written.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.segments.list().is_empty() && self.unwritten.is_empty()
+        self.segments.list.is_empty() && self.unwritten.is_empty()
     }
 
     /// The blocks of `count` physical sectors from `sector` on.

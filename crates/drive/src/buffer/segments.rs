@@ -51,6 +51,7 @@ impl Segment {
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
 pub struct Segments {
+    /// The segments by number.
     pub list: Vec<Segment>,
     /// When each segment was last used; 0 if it is empty.
     ages: Vec<u64>,
@@ -94,12 +95,6 @@ impl Segments {
             index: None,
             found: Vec::new(),
         }
-    }
-
-    /// The segments by number.
-    #[inline]
-    pub fn list(&self) -> &[Segment] {
-        &self.list
     }
 
     /// Changes segment `i`.

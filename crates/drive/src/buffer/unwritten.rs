@@ -55,13 +55,13 @@ impl Unwritten {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.dirty.is_empty() && self.incoming.is_none() && self.on_their_way.is_empty()
+        self.dirty.extents.is_empty() && self.incoming.is_none() && self.on_their_way.is_empty()
     }
 
     /// Whether data wait that no pass has taken.
     #[inline]
     pub fn waits(&self) -> bool {
-        !self.dirty.is_empty() || self.incoming.is_some()
+        !self.dirty.extents.is_empty() || self.incoming.is_some()
     }
 
     /// The first piece of the rest of a write.
@@ -85,7 +85,7 @@ impl Unwritten {
     pub fn held(&self) -> (u64, u64) {
         let incoming = self.incoming.map_or(0, |(r, _)| r.count());
         let away: u64 = self.on_their_way.iter().map(Blocks::count).sum();
-        (self.dirty.blocks() + incoming + away, self.limit)
+        (self.dirty.blocks + incoming + away, self.limit)
     }
 
     /// Starts the arrival of `range`, which is complete at `ready`. Earlier data have arrived by `now`.
@@ -127,7 +127,7 @@ impl Unwritten {
     pub fn stretches(&self, each: &mut dyn FnMut(Blocks)) {
         let others = self.on_their_way.iter().copied();
         others.chain(self.incoming.map(|i| i.0)).for_each(&mut *each);
-        if self.dirty.len() <= MANY {
+        if self.dirty.extents.len() <= MANY {
             self.dirty.sweep(Lba(0), Scope::All).for_each(each);
         } else if let Some(all) = self.dirty.span() {
             each(all);

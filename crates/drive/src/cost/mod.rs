@@ -5,7 +5,7 @@
 //! - [`build`] rounds them to 1e-9 dollars.
 //! - A cost depends on the drive's description only.
 //!
-//! To add one: write `crates/drive/src/cost/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/cost/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 use crate::power::Shape;
@@ -23,11 +23,6 @@ pub struct CostRange {
 }
 
 impl CostRange {
-    /// The middle of the range in dollars, which the ISCA 2008 paper uses for comparisons.
-    pub fn mid(&self) -> f64 {
-        (self.low + self.high) / 2.0
-    }
-
     /// The cost of `n` drives or pieces.
     pub fn times(&self, n: f64) -> CostRange {
         CostRange { low: self.low * n, high: self.high * n }.rounded()
@@ -89,7 +84,7 @@ pub trait CostModel: Send + Sync {
 /// The key of a model's name.
 const KEY: &str = "model";
 
-plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price }
+plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price: Price }
 
 /// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
 ///

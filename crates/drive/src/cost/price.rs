@@ -10,21 +10,12 @@
 //! or platters does not change it. Prices of different years cannot be compared.
 
 use super::{check_range, CostModel, CostRange, Parts, MOST_USD};
-use headstack_schema::{Plugin, SpecError, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn CostModel> {
-    Plugin::<dyn CostModel>::new(
-        "price",
-        "a stated price of the drive, or per megabyte",
-        "usd = [255, 315]",
-        |price: Price, _| Ok(Box::new(price)),
-    )
-}
+use headstack_schema::{SpecError, Table};
 
 #[derive(Table)]
+#[table(model = "a stated price of the drive, or per megabyte", example = "usd = [255, 315]")]
 #[table(check = Price::check_one)]
-struct Price {
+pub(super) struct Price {
     /// Price of the drive in dollars, `[low, high]`.
     #[param(range = 0.0..=MOST_USD)]
     usd: Option<[f64; 2]>,

@@ -90,7 +90,7 @@ pub(super) struct Control {
     /// The change that waits until the drive has finished its commands.
     order: Option<ControlChange>,
     /// When the drive has finished its commands, and the change takes effect; known some time before.
-    effective_at: Option<Time>,
+    pub effective_at: Option<Time>,
     /// Commands and changes that arrived after it.
     held: VecDeque<Held>,
     /// The latest completion that the host was told of.
@@ -133,11 +133,6 @@ impl Control {
         requests.count()
     }
 
-    /// When a change takes effect, if that is known.
-    pub fn next_event(&self) -> Time {
-        self.effective_at.unwrap_or(Time::NEVER)
-    }
-
     /// Records a completion.
     pub fn completes(&mut self, end: Time) {
         self.last_end = self.last_end.max(end);
@@ -160,7 +155,7 @@ impl Drive {
                 Ok(())
             }
             Setting::Scheduler { name, parameters } => {
-                let mut queue = self.design().shared_spec().queue.clone();
+                let mut queue = self.design.common.spec.queue.clone();
                 queue.scheduler = name;
                 queue.scheduler_parameters = parameters;
                 let schedulers = &self.design.models().schedulers;
@@ -179,7 +174,7 @@ impl Drive {
                 self.set_limits(now, limits)
             }
             Setting::PowerCondition(condition) => {
-                if !self.has_condition(condition) {
+                if !self.design.common.conditions.has(condition) {
                     return Err(no_condition("setting.power_condition", condition));
                 }
                 self.order(now, ControlChange::Condition(condition))
@@ -194,14 +189,9 @@ impl Drive {
         }
     }
 
-    /// Whether the drive has a power condition: its file gives power and recovery.
-    pub fn has_condition(&self, condition: Condition) -> bool {
-        self.design.common.conditions.has(condition)
-    }
-
     /// [`Setting::IdleTimer`].
     fn set_timer(&mut self, now: Time, condition: Condition, after: Option<Span>) -> Result<(), SpecError> {
-        if condition == Condition::Active || !self.has_condition(condition) {
+        if condition == Condition::Active || !self.design.common.conditions.has(condition) {
             return Err(no_condition("setting.idle_timer.condition", condition));
         }
         let timer = match after {
@@ -225,7 +215,7 @@ impl Drive {
     pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
         self.look(now);
         self.rest_at(now);
-        let design = self.design().clone();
+        let design = self.design.clone();
         let fault = FaultSpec {
             at: Some(Span(now.0.min(i64::MAX as u64) as i64)),
             mean_time_to_failure: None,
@@ -234,12 +224,12 @@ impl Drive {
             surface: part.surface,
             warning: part.warning,
         };
-        let mut spec = design.shared_spec().clone();
+        let mut spec = design.common.spec.clone();
         spec.parallelism.faults = vec![fault];
         crate::unit_plan::units(&spec)?;
         // Faults of the description that have occurred by now come first.
         self.units.iter_mut().for_each(|u| u.bring_to(now));
-        for (unit, (plan, _)) in self.units.iter_mut().zip(design.units()) {
+        for (unit, (plan, _)) in self.units.iter_mut().zip(&design.units) {
             unit.check_faults(&spec, plan)?;
             unit.fail(now, &spec, plan);
         }
@@ -374,7 +364,7 @@ impl Drive {
         let idle = self.rest_at(now);
         let Some(control) = &mut self.control else { return };
         // A drive that is still recovering for a command is not idle.
-        if idle && control.low_power.decided() <= now {
+        if idle && control.low_power.rest.reported_until <= now {
             self.take_effect(now, order);
             return;
         }
@@ -402,7 +392,7 @@ impl Drive {
 
     /// Changes the speed of all spindles, starting at `at` and taking `takes`. The drive has no commands.
     fn change_speed(&mut self, at: Time, design: Arc<DriveDesign>, takes: Span) {
-        let speed = design.shared_spec().geometry.rotation_speed;
+        let speed = design.common.spec.geometry.rotation_speed;
         let ready = match &mut self.control {
             Some(control) => control.low_power.wake(at),
             None => at,
@@ -413,7 +403,7 @@ impl Drive {
         let active = self.active_until(ready);
         let low = self.low_power_until(ready);
         self.meter.change(then, active, low.unwrap_or_default(), (design.common.watts, design.common.conditions));
-        for (unit, (_, mechanics)) in self.units.iter_mut().zip(design.units()) {
+        for (unit, (_, mechanics)) in self.units.iter_mut().zip(&design.units) {
             unit.change_speed(mechanics, speed, (ready, then));
             unit.recovers_until(then);
         }
@@ -427,7 +417,7 @@ impl Drive {
     /// Whether the drive is idle at `now`. If so, its power conditions are brought up to that time.
     pub(super) fn rest_at(&mut self, now: Time) -> bool {
         let Some(control) = &self.control else { return false };
-        if now <= control.low_power.decided() {
+        if now <= control.low_power.rest.reported_until {
             return control.order.is_none() && self.idle_since(now).is_some();
         }
         let since = match control.order {
@@ -444,7 +434,7 @@ impl Drive {
     /// Since when the drive has been idle; `None` if it is not idle at `now`.
     fn idle_since(&mut self, now: Time) -> Option<Time> {
         let mut since = self.control.as_ref().map_or(Time::ZERO, |c| c.last_end);
-        if self.tags.iter().any(|t| t.awaiting() > 0) {
+        if self.tags.iter().any(|t| !t.awaiting.is_empty()) {
             return None;
         }
         for unit in &mut self.units {
@@ -469,7 +459,7 @@ impl Drive {
         let rests = match &self.control {
             // Nearly always: it works, or its work ends just now.
             Some(c) if c.last_end >= now && c.low_power.is_active_at(now) => return,
-            Some(c) => now < c.low_power.decided() || self.rest_at(now),
+            Some(c) => now < c.low_power.rest.reported_until || self.rest_at(now),
             None => false,
         };
         let Some(control) = self.control.as_mut().filter(|_| rests) else { return };

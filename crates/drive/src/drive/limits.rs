@@ -12,7 +12,7 @@ impl Drive {
     pub fn duration_limits(&self) -> &LimitsSpec {
         match &self.limits {
             Some(limits) => limits,
-            None => &self.design.shared_spec().duration_limits,
+            None => &self.design.common.spec.duration_limits,
         }
     }
 

@@ -62,15 +62,15 @@ impl Drive {
         let per_stack = self.design.addresses.shares as usize;
         let of = |(number, unit): (usize, &ServiceUnit)| UnitShown {
             stack: (number / per_stack) as u32,
-            positions: unit.mechanics().positions(),
-            rotation: unit.mechanics().rotation,
+            positions: unit.server.mechanics.seek.positions(),
+            rotation: unit.server.mechanics.rotation,
         };
         self.units.iter().enumerate().map(of).collect()
     }
 
     /// Unit and present place of a block, with the number of 512-byte blocks of a sector; `None` past the end.
     pub fn locate(&self, block: Lba) -> Option<(u32, Place, u32)> {
-        if block.0 >= self.capacity_blocks() {
+        if block.0 >= self.design.capacity_blocks() {
             return None;
         }
         let (unit, at) = match self.units.len() {
@@ -86,7 +86,7 @@ impl Drive {
 
     /// Whether a write gets its place only when its service begins.
     pub fn moves_writes(&self) -> bool {
-        self.units.iter().any(ServiceUnit::moves_writes)
+        self.units.iter().any(|u| u.server.mapping.moves_writes())
     }
 
     /// From now on all commands are served by the code for all units. Returns the kind of each unit.

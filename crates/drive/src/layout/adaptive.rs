@@ -133,7 +133,8 @@ pub struct Adaptive {
     pub zones: Box<[Zone]>,
     /// Addresses, and those that the zones hold.
     capacity: u64,
-    held: u64,
+    /// Number of sectors that the surfaces hold, whatever the drive offers.
+    pub(crate) held: u64,
     pub(crate) surfaces: u32,
     pub(crate) alternate: bool,
     serpentine: bool,
@@ -183,11 +184,6 @@ impl Adaptive {
                 cylinders: spec.cylinders,
             }),
         })
-    }
-
-    /// Number of sectors that the surfaces hold, whatever the drive offers.
-    pub(crate) fn held(&self) -> u64 {
-        self.held
     }
 
     /// Number of sectors that a surface holds, whatever the drive offers.

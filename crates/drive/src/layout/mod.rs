@@ -12,7 +12,7 @@
 //! A layout's own parameters are keys of `[geometry]`. The layout's file reads them into a type and refuses
 //! unknown keys.
 //!
-//! To add one: write `crates/drive/src/layout/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/layout/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 use crate::spec::{GeometrySpec, DEFAULT_LAYOUT};
@@ -110,11 +110,6 @@ const KEY: &str = "layout";
 fn parameters<P: Table>(spec: &GeometrySpec) -> Result<P, SpecError> {
     let read = P::read_beside(GeometrySpec::KEYS, &spec.layout_parameters);
     read.map_err(|e| e.within(TABLE))
-}
-
-/// The layout's own keys of `[geometry]` with all that they leave out.
-pub(crate) fn all_parameters(spec: &GeometrySpec, layouts: &Plugins<dyn Layout>) -> Params {
-    layouts.filled(&spec.layout, &spec.layout_parameters)
 }
 
 plugins! {

@@ -406,7 +406,8 @@ fn cut(done: &mut Completion, at: Time) {
 /// What the limits and priorities of waiting commands ask of the order.
 #[derive(Clone, Copy)]
 pub struct Deadlines<'a> {
-    limits: &'a Limits,
+    /// Of the unit.
+    pub limits: &'a Limits,
 }
 
 /// When a command should be served.
@@ -432,17 +433,5 @@ impl Deadlines<'_> {
     pub fn of(&self, i: usize) -> Option<Target> {
         let state = self.limits.states.get(i)?;
         (state.target != Span::FOREVER).then_some(Target { received: state.received, wait: state.target })
-    }
-
-    /// Number of waiting commands that have a target.
-    #[inline]
-    pub fn count(&self) -> usize {
-        self.limits.targets
-    }
-
-    /// Share of the performance that the drive may give away for targets.
-    #[inline]
-    pub fn performance(&self) -> f64 {
-        self.limits.performance
     }
 }

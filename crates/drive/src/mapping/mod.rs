@@ -88,7 +88,7 @@ impl Mapping {
         match self {
             Mapping::Identity => m.layout.capacity(),
             Mapping::Log(log) => log.capacity(),
-            Mapping::MediaCache(media) => media.capacity(),
+            Mapping::MediaCache(media) => media.capacity,
         }
     }
 
@@ -171,7 +171,7 @@ impl Mapping {
 
     /// A range of addresses that have moved since the last call: the first one, and the one after the last.
     pub fn next_moved(&mut self) -> Option<(u64, u64)> {
-        self.moves()?.next()
+        self.moves()?.list.pop()
     }
 }
 

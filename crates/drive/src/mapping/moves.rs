@@ -5,7 +5,7 @@
 pub(crate) struct Moves {
     /// Whether somebody asks.
     watched: bool,
-    list: Vec<(u64, u64)>,
+    pub list: Vec<(u64, u64)>,
 }
 
 impl Moves {
@@ -21,10 +21,5 @@ impl Moves {
         if self.watched {
             self.list.push((from, past));
         }
-    }
-
-    /// The range that moved last, of those not asked for yet.
-    pub fn next(&mut self) -> Option<(u64, u64)> {
-        self.list.pop()
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! How an idle drive enters and leaves low-power conditions is described in [`conditions`].
 //!
-//! To add one: write `crates/drive/src/power/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/power/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 pub mod conditions;

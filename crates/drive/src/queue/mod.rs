@@ -76,12 +76,6 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether it is a write.
-    #[inline]
-    pub fn writes(&self) -> bool {
-        self.request.command.writes()
-    }
-
     /// Transfer time of its sectors in nanoseconds, rounded down; all at the rate of the first sector's
     /// track.
     #[inline]
@@ -122,7 +116,8 @@ impl std::ops::Index<usize> for Numbered {
 // In this order in memory: what each command needs is together (docs/design/decisions.md, closed loops).
 #[repr(C)]
 pub struct Queue {
-    len: usize,
+    /// Number of commands.
+    pub len: usize,
     oldest: u32,
     newest: u32,
     vacant: u32,
@@ -131,15 +126,18 @@ pub struct Queue {
     long: bool,
     /// Whether commands that arrived together were pushed in another order than that of their ids. Kept only
     /// if addresses are.
-    mixed_ids: bool,
+    pub(crate) mixed_ids: bool,
     /// A single command that has not been added to the positions yet, because it is often served before
     /// another one arrives.
     lone: Option<u32>,
     /// A lower bound of the transfer times: a number of sectors, and the time of one in nanoseconds.
     least_transfer: (u32, f64),
-    items: Numbered,
+    /// The commands by number. A command keeps its number until it is removed.
+    pub items: Numbered,
     links: Vec<Link>,
-    positions: Positions,
+    /// The positions of all commands on the medium, in chunks of neighbouring cylinders; empty unless
+    /// [`Needs::positions`] asks for them. A single command is included only after [`Queue::place_lone`].
+    pub positions: Positions,
     cylinders: Ordered,
     addresses: Ordered,
 }
@@ -164,20 +162,10 @@ impl Queue {
             addresses: Ordered::default(),
         }
     }
-    /// Number of commands.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len
-    }
     /// Whether there are no commands.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
-    }
-    /// The commands by number. A command keeps its number until it is removed.
-    #[inline]
-    pub fn items(&self) -> &Numbered {
-        &self.items
     }
     /// The number of the oldest command. The queue must not be empty.
     #[inline]
@@ -203,16 +191,6 @@ impl Queue {
     #[inline]
     pub fn older(&self, a: usize, b: usize) -> bool {
         self.items[a].age() < self.items[b].age()
-    }
-    /// Whether [`Queue::by_age`] may differ from [`Queue::older`] for commands that arrived together.
-    pub(crate) fn mixed_ids(&self) -> bool {
-        self.mixed_ids
-    }
-    /// The positions of all commands on the medium, in chunks of neighbouring cylinders; empty unless
-    /// [`Needs::positions`] asks for them. A single command is included only after [`Queue::place_lone`].
-    #[inline]
-    pub fn positions(&self) -> &Positions {
-        &self.positions
     }
     /// The commands by cylinder, if asked for by [`Needs::cylinders`] and the queue is [`LONG`].
     #[inline]
@@ -323,8 +301,12 @@ impl Queue {
     /// Adds a command to the positions.
     fn place(&mut self, i: u32) {
         let w = &self.items.0[i as usize];
-        let entry =
-            Entry { cylinder: w.place.cylinder, angle: w.place.angle, write: w.writes(), since: since(w.arrival.at) };
+        let entry = Entry {
+            cylinder: w.place.cylinder,
+            angle: w.place.angle,
+            write: w.request.command.writes(),
+            since: since(w.arrival.at),
+        };
         self.least_transfer.0 = self.least_transfer.0.min(w.count);
         if w.place.sector_ns < self.least_transfer.1 {
             self.least_transfer.1 = w.place.sector_ns;

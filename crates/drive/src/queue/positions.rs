@@ -88,16 +88,10 @@ pub struct Positions {
     vacant: Vec<u32>,
     /// The chunks in order: a lower bound of the keys of each, and its number. The bound is also an upper
     /// bound for the chunk before.
-    order: Vec<(u64, u32)>,
+    pub order: Vec<(u64, u32)>,
 }
 
 impl Positions {
-    /// Number of chunks.
-    #[inline]
-    pub fn pieces(&self) -> usize {
-        self.order.len()
-    }
-
     /// The chunk at position `rank` in the order.
     #[inline]
     pub fn piece(&self, rank: usize) -> &Chunk {

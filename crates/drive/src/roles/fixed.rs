@@ -9,21 +9,12 @@
 //! Any number of arms.
 
 use super::{Mode, RolePolicy, RoleTable};
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::Time;
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn RolePolicy> {
-    Plugin::<dyn RolePolicy>::new(
-        "fixed",
-        "the arms keep their roles",
-        "arms = [[\"write\"], [\"read\"]]",
-        |model: Fixed, _| Ok(Box::new(model)),
-    )
-}
 
 /// A table of roles.
 #[derive(Debug, Table)]
+#[table(model = "the arms keep their roles", example = "arms = [[\"write\"], [\"read\"]]")]
 pub(super) struct Fixed {
     /// What each assembly serves.
     arms: RoleTable,

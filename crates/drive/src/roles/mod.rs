@@ -8,7 +8,7 @@
 //! - Writes that only enter the buffer are noted, but a change waits for the next command that the mechanism serves.
 //! - The unit carries out a change, whatever it costs; see [`RolePolicy::switch_time`].
 //!
-//! To add one: write `crates/drive/src/roles/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program adds its
+//! To add one: write `crates/drive/src/roles/NAME.rs` and add it to the list as [`plugins!`] says. A program adds its
 //! own in [`Models`](crate::Models).
 
 use crate::bounds::{bounded, MOST_PAUSE};
@@ -108,7 +108,7 @@ pub trait RolePolicy: Send + fmt::Debug {
     }
 }
 
-plugins! { dyn RolePolicy = "role policy", beside &[KEY]; fixed, adaptive }
+plugins! { dyn RolePolicy = "role policy", beside &[KEY]; fixed: Fixed, adaptive }
 
 /// A policy and its modes.
 type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);

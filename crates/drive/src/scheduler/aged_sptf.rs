@@ -15,18 +15,8 @@ use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::limits::Deadlines;
 use crate::parallelism::ArmChoice;
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "aged-sptf",
-        "Aged SPTF: waiting makes a command cheaper",
-        "weight = 0.05",
-        |model: AgedSptf, _| Ok(Box::new(model)),
-    )
-}
 
 /// Far more than any time differs from any other: the order of arrival.
 const MOST_WEIGHT: f64 = 1e15;
@@ -35,7 +25,8 @@ const MOST_WEIGHT: f64 = 1e15;
 const MOST_ERROR: Span = Span(1_000_000_000);
 
 #[derive(Table)]
-struct AgedSptf {
+#[table(model = "Aged SPTF: waiting makes a command cheaper", example = "weight = 0.05")]
+pub(super) struct AgedSptf {
     /// How much positioning time a unit of waiting time outweighs; no unit.
     #[param(default = 0.006, range = 0.0..=MOST_WEIGHT)]
     weight: f64,
@@ -72,7 +63,7 @@ impl<const PAIRS: bool> Aged<'_, PAIRS> {
     /// Weighted age of a command, in nanoseconds.
     #[inline]
     fn worth(&self, i: usize) -> f64 {
-        let arrival = self.queue.items()[i].arrival.at;
+        let arrival = self.queue.items[i].arrival.at;
         self.weight * self.view.now.ns_since(arrival) as i64 as f64
     }
 }
@@ -193,7 +184,7 @@ impl CostFunction for Estimated<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
         let (cost, arm) = self.aged.of(i, arm)?;
-        let id = self.aged.queue.items()[i].request.id;
+        let id = self.aged.queue.items[i].request.id;
         let error = error_of(self.aged.view.now, id);
         Some((cost + self.deviation_ns * error, arm))
     }

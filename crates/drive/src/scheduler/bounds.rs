@@ -67,12 +67,12 @@ const SLOT_SHIFT: u32 = 15;
 
 impl SeekLowerBound {
     pub fn new(mechanics: &Mechanics) -> SeekLowerBound {
-        let cylinders = mechanics.positions();
+        let cylinders = mechanics.seek.positions();
         let far = |shift: u32| NEAR - (NEAR >> shift);
         let fits = |shift: &u32| ((cylinders >> *shift) + far(*shift)) < NOWHERE as u32;
         let shift = (0..31).find(fits).unwrap_or(31);
         let far = far(shift);
-        let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns();
+        let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns;
         let longest = LONGEST_MOVE * TURN;
         let coarse = |ns: i64| (ns.max(0) as f64 * units_per_ns) as u32;
         let mut moves = Box::new([longest as u16; 2 * DISTANCES]);
@@ -80,14 +80,14 @@ impl SeekLowerBound {
         moves[NOWHERE + DISTANCES] = NEVER as u16;
         let mut most = Box::new([0; 2 * DISTANCES]);
         let mut reach: Vec<u32> = Vec::new();
-        let settle = mechanics.write_settle_ns();
+        let settle = mechanics.write_settle_ns;
         for distance in 0..cylinders {
             let read = i64::from(mechanics.seek.ns(distance));
             // A write on the arm's own track may need no settling.
             let write = read + if distance == 0 { settle.min(0) } else { settle };
             let at = distance.min((distance >> shift) + far) as usize;
             // The longest movement includes a head switch, and settling for a write.
-            let switched = read.max(mechanics.head_switch_ns() as i64);
+            let switched = read.max(mechanics.head_switch_ns as i64);
             let longer = [switched, switched + settle.max(0)];
             for (i, ns) in [read, write].into_iter().enumerate() {
                 let at = at + i * DISTANCES;

@@ -9,20 +9,11 @@
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "c-look",
-        "C-LOOK: sweeps up in address order, then back to the lowest",
-        "",
-        |model: CLook, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct CLook {}
+#[table(model = "C-LOOK: sweeps up in address order, then back to the lowest")]
+pub(super) struct CLook {}
 
 impl Scheduler for CLook {
     fn needs(&self) -> Needs {
@@ -31,7 +22,7 @@ impl Scheduler for CLook {
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         // Addresses behind the sweep wrap around to come after those ahead of it.
-        let ahead = |i: usize| queue.items()[i].sector.wrapping_sub(view.last_end);
+        let ahead = |i: usize| queue.items[i].sector.wrapping_sub(view.last_end);
         let found = queue.by_address().and_then(|o| o.first_from(view.last_end).or_else(|| o.first_from(0)));
         let index = found.unwrap_or_else(|| least(queue, ahead));
         Choice { index, arm: view.best_arm(queue, index) }

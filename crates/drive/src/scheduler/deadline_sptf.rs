@@ -12,24 +12,18 @@
 use super::urgency::{BesideLimits, DepthAged, Urgency, AGEINGS};
 use super::{Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::Span;
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "deadline-sptf",
-        "SPTF with ageing; commands with limits go where they are near, and in time",
-        "head_start = \"4 ms\"",
-        |model: DeadlineSptf, _| Ok(Box::new(model)),
-    )
-}
 
 /// Longest head start.
 const MOST_START: Span = Span(1_000_000_000);
 
 #[derive(Table)]
-struct DeadlineSptf {
+#[table(
+    model = "SPTF with ageing; commands with limits go where they are near, and in time",
+    example = "head_start = \"4 ms\""
+)]
+pub(super) struct DeadlineSptf {
     #[param(flatten)]
     order: DepthAged,
     /// `ageing` while commands with limits or priorities wait.

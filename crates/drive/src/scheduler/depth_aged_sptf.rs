@@ -23,18 +23,8 @@
 use super::urgency::{BesideLimits, DepthAged, Urgency, AGEINGS};
 use super::{Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::Span;
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "depth-aged-sptf",
-        "SPTF with ageing in proportion to the queue's length",
-        "ageing = 1.3",
-        |model: DepthAgedSptf, _| Ok(Box::new(model)),
-    )
-}
 
 /// Far more than any fit.
 const MOST_SPAN: Span = Span(10_000_000_000);
@@ -42,7 +32,8 @@ const MOST_SPAN: Span = Span(10_000_000_000);
 const FALLS_ABOVE: f64 = 8.0;
 
 #[derive(Table)]
-struct DepthAgedSptf {
+#[table(model = "SPTF with ageing in proportion to the queue's length", example = "ageing = 1.3")]
+pub(super) struct DepthAgedSptf {
     #[param(flatten)]
     order: DepthAged,
     /// `ageing` while commands with limits or priorities wait, up to 8 commands in all.

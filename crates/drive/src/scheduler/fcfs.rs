@@ -9,15 +9,11 @@
 
 use super::{Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new("fcfs", "First come, first served", "", |model: Fcfs, _| Ok(Box::new(model)))
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Fcfs {}
+#[table(model = "First come, first served")]
+pub(super) struct Fcfs {}
 
 impl Scheduler for Fcfs {
     fn needs(&self) -> Needs {

@@ -10,30 +10,14 @@
 
 use super::{least, Addresses, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "look",
-        "LOOK: sweeps in address order, turns at the last command",
-        "",
-        |model: Sweep, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 /// A sweep in address order.
 #[derive(Table)]
+#[table(model = "LOOK: sweeps in address order, turns at the last command")]
 pub(super) struct Sweep {
     #[param(skip)]
-    downward: bool,
-}
-
-impl Sweep {
-    /// Whether the sweep goes towards lower addresses.
-    pub(super) fn downward(&self) -> bool {
-        self.downward
-    }
+    pub(super) downward: bool,
 }
 
 impl Sweep {
@@ -42,7 +26,7 @@ impl Sweep {
         if let Some(order) = queue.by_address() {
             return if self.downward { order.last_before(from) } else { order.first_from(from) };
         }
-        let sector = |i: usize| queue.items()[i].sector;
+        let sector = |i: usize| queue.items[i].sector;
         let index = least(queue, |i| match (self.downward, sector(i) < from) {
             (true, true) => from - sector(i),
             (false, false) => sector(i) - from,

@@ -9,7 +9,7 @@
 //! - With 64 times as many waiting commands a choice takes at most 10 times as long: beyond 64 commands it reads the orders
 //!   that it asks for by `needs`, and not the whole queue.
 //!
-//! To add one: write `crates/drive/src/scheduler/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its
+//! To add one: write `crates/drive/src/scheduler/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its
 //! own in [`Models`](crate::Models).
 
 use crate::limits::Deadlines;
@@ -82,7 +82,7 @@ impl View<'_> {
     /// no free arm reaches it.
     #[inline]
     pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
-        let item = &queue.items()[i];
+        let item = &queue.items[i];
         if self.head_sets.is_some() {
             return self.cost_of_free(item);
         }
@@ -123,16 +123,16 @@ impl View<'_> {
     /// Positioning time of a command with an arm that has ended the service of another one, `after` nanoseconds from the start.
     fn cost_after(&self, arm: usize, other: &Waiting, after: u64, item: &Waiting) -> u64 {
         let heads = Arm { cylinder: other.place.cylinder, head: other.place.head, ..self.arms[arm] };
-        let (place, write) = (&item.place, item.writes());
+        let (place, write) = (&item.place, item.request.command.writes());
         let moved = (self.mechanics).move_ns(&heads, place.cylinder, place.head, write);
-        let there = self.start[usize::from(other.writes())].after(after + moved);
+        let there = self.start[usize::from(other.request.command.writes())].after(after + moved);
         moved + self.mechanics.wait_ns(&heads, place.angle, there)
     }
 
     /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
     #[inline]
     fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, Time) {
-        let (place, write) = (&item.place, item.writes());
+        let (place, write) = (&item.place, item.request.command.writes());
         let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, write);
         let moved = delay[write as usize] + seek;
         (moved, self.start[write as usize].after(moved))
@@ -143,7 +143,7 @@ impl View<'_> {
     #[inline(always)]
     fn positioning<const PAIRS: bool>(&self, queue: &Queue, i: usize, arm: usize) -> Option<(u64, u8)> {
         if PAIRS {
-            let item = &queue.items()[i];
+            let item = &queue.items[i];
             return self.reaches(arm, item).then(|| (self.cost_with(arm, item), arm as u8));
         }
         let (cost, arm) = self.cost(queue, i);
@@ -161,7 +161,8 @@ impl View<'_> {
     fn reaches(&self, arm: usize, item: &Waiting) -> bool {
         let Some(head_sets) = self.head_sets else { return true };
         let place = &item.place;
-        self.is_usable(arm) && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.writes())
+        self.is_usable(arm)
+            && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.request.command.writes())
     }
 
     fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {
@@ -236,7 +237,8 @@ pub trait Scheduler: Send {
 
 plugins! {
     dyn Scheduler = "scheduler";
-    fcfs, sstf, scan, look, c_look, vscan, sptf, satf, aged_sptf, depth_aged_sptf, deadline_sptf
+    fcfs: Fcfs, sstf: Sstf, scan, look: Sweep, c_look: CLook, vscan: VScan, sptf: Sptf, satf: Satf, aged_sptf: AgedSptf,
+    depth_aged_sptf: DepthAgedSptf, deadline_sptf: DeadlineSptf
 }
 
 /// Builds the scheduler of `schedulers` that a queue description asks for.

@@ -10,20 +10,14 @@
 
 use super::{Addresses, Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "satf",
-        "Shortest access time first: positioning and transfer, buffer hits first",
-        "cache_aware = true",
-        |model: Satf, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Satf {
+#[table(
+    model = "Shortest access time first: positioning and transfer, buffer hits first",
+    example = "cache_aware = true"
+)]
+pub(super) struct Satf {
     /// Whether commands that the buffer can serve count as free.
     #[param(default = true)]
     cache_aware: bool,
@@ -39,7 +33,7 @@ impl CostFunction for Access<'_> {
 
     fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
         let (cost, arm) = self.1.positioning::<false>(self.0, i, arm)?;
-        Some((cost + self.0.items()[i].transfer_ns(), arm))
+        Some((cost + self.0.items[i].transfer_ns(), arm))
     }
 
     fn within_ns(&self, cost: u64) -> u64 {
@@ -70,12 +64,12 @@ fn oldest_served(queue: &Queue, view: &View) -> Option<usize> {
     if view.buffer.is_empty() {
         return None;
     }
-    let serves = |i: usize| view.buffer.serves(&queue.items()[i]);
+    let serves = |i: usize| view.buffer.serves(&queue.items[i]);
     // Of commands that arrived together, the one with the lowest id.
     let first_of_equals = |i: usize, later: &mut dyn Iterator<Item = usize>| {
         let mut best = i;
-        if queue.mixed_ids() {
-            let arrival = |i: usize| queue.items()[i].arrival.at;
+        if queue.mixed_ids {
+            let arrival = |i: usize| queue.items[i].arrival.at;
             for j in later.take_while(|j| arrival(*j) == arrival(i)) {
                 if queue.older(j, best) && serves(j) {
                     best = j;

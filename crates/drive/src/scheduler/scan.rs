@@ -38,10 +38,10 @@ impl Scheduler for Scan {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let before = self.sweep.downward();
+        let before = self.sweep.downward;
         let choice = self.sweep.pick(queue, view);
-        let edge = if before { 0 } else { view.mechanics.positions() - 1 };
-        self.edge = (self.sweep.downward() != before).then_some(edge);
+        let edge = if before { 0 } else { view.mechanics.seek.positions() - 1 };
+        self.edge = (self.sweep.downward != before).then_some(edge);
         choice
     }
 

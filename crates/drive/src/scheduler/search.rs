@@ -132,12 +132,12 @@ fn best_of<P: CostFunction>(
     let floor = view.mechanics.derived(SeekLowerBound::new);
     let ageing = match P::IS_AGED {
         true => {
-            let oldest = &queue.items()[queue.oldest()];
+            let oldest = &queue.items[queue.oldest()];
             floor.ageing(price.weight(), oldest.arrival.at)
         }
         false => Ageing::NONE,
     };
-    let is_short = queue.positions().pieces() == 1;
+    let is_short = queue.positions.order.len() == 1;
     if is_short {
         let sure = match P::IS_AGED {
             true => score::<P, true>(queue, view, (floor, &ageing), all_scores, all_least),
@@ -158,7 +158,7 @@ fn best_of<P: CostFunction>(
         limit: ANY,
     };
     if is_short {
-        let chunk = queue.positions().piece(0);
+        let chunk = queue.positions.piece(0);
         for (arm, (scores, least)) in all_scores.iter().zip(all_least).enumerate() {
             best.look(chunk, scores, *least, arm);
         }
@@ -178,7 +178,7 @@ fn score<P: CostFunction, const AGED: bool>(
     all_scores: &mut [Scores],
     all_least: &mut [u32],
 ) -> Option<Choice> {
-    let chunk = queue.positions().piece(0);
+    let chunk = queue.positions.piece(0);
     let moment = floor.at(view.mechanics, view.start);
     let (mut lowest, mut best) = (u32::MAX, None);
     for (arm, (scores, score)) in all_scores.iter_mut().zip(&mut *all_least).enumerate() {
@@ -203,7 +203,7 @@ fn score<P: CostFunction, const AGED: bool>(
     let index = chunk.number[row] as usize;
     let later_ns = match AGED {
         true => {
-            let arrival = |i: usize| queue.items()[i].arrival.at;
+            let arrival = |i: usize| queue.items[i].arrival.at;
             arrival(index).ns_since(arrival(queue.oldest()))
         }
         false => 0,
@@ -217,7 +217,7 @@ fn score<P: CostFunction, const AGED: bool>(
 /// Searches outward from each arm, until even the shortest movement to the remaining commands takes too long.
 #[inline(never)]
 fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Scores) {
-    let positions = best.queue.positions();
+    let positions = &best.queue.positions;
     let mut ages = best.queue.by_age();
     let moment = best.floor.at(view.mechanics, view.start);
     for arm in 0..view.arms.len() {
@@ -230,7 +230,7 @@ fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Score
         // The next chunk upwards, and the chunk after the next one downwards.
         let (mut up, mut down) = (home, home);
         loop {
-            let far_up = if up < positions.pieces() { positions.least(up).0.saturating_sub(here) } else { u32::MAX };
+            let far_up = if up < positions.order.len() { positions.least(up).0.saturating_sub(here) } else { u32::MAX };
             let far_down = if down > 0 { here.saturating_sub(positions.least(down).0) } else { u32::MAX };
             let far = far_up.min(far_down);
             if far == u32::MAX || far > best.floor.reach(best.within_ns) {

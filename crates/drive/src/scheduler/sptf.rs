@@ -10,20 +10,11 @@
 use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "sptf",
-        "Shortest positioning time first, over commands and arms",
-        "",
-        |model: Sptf, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Sptf {
+#[table(model = "Shortest positioning time first, over commands and arms")]
+pub(super) struct Sptf {
     #[param(skip)]
     search: Search,
 }

@@ -9,17 +9,11 @@
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new("sstf", "Shortest seek time first, by cylinder", "", |model: Sstf, _| {
-        Ok(Box::new(model))
-    })
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Sstf {}
+#[table(model = "Shortest seek time first, by cylinder")]
+pub(super) struct Sstf {}
 
 impl Scheduler for Sstf {
     fn needs(&self) -> Needs {
@@ -28,7 +22,7 @@ impl Scheduler for Sstf {
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let distance = |i: usize| {
-            let cylinder = queue.items()[i].place.cylinder;
+            let cylinder = queue.items[i].place.cylinder;
             let arms = view.arms.iter();
             arms.map(|a| a.cylinder.abs_diff(cylinder)).min()
         };

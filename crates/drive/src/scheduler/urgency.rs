@@ -156,7 +156,7 @@ impl DepthAged {
                 return choice;
             }
         }
-        let n = queue.len() as f64;
+        let n = queue.len as f64;
         if let Some(deadlines) = view.deadlines {
             let state = (&mut self.search, &mut self.allowance);
             if let Some(choice) = beside(n).pick(state, queue, view, deadlines) {
@@ -176,7 +176,7 @@ impl BesideLimits {
         view: &View,
         deadlines: Deadlines,
     ) -> Option<Choice> {
-        if !allowance.allows(view.now, deadlines.performance()) {
+        if !allowance.allows(view.now, deadlines.limits.performance) {
             return None;
         }
         let usual = choose_beside(search, queue, view, (deadlines, self));
@@ -207,7 +207,7 @@ impl BesideLimits {
 
     /// Weighted age of a command, in nanoseconds.
     fn worth(&self, queue: &Queue, view: &View, i: usize) -> f64 {
-        let arrival = queue.items()[i].arrival.at;
+        let arrival = queue.items[i].arrival.at;
         self.weight * view.now.ns_since(arrival) as i64 as f64
     }
 
@@ -222,7 +222,7 @@ impl BesideLimits {
         let target = deadlines.of(urgent.index)?;
         let due = target.received + target.wait.min(LONGEST) + self.detour_late;
         let within = due.ns_since(view.now);
-        let took = view.cost(queue, usual.index).0 + queue.items()[usual.index].transfer_ns();
+        let took = view.cost(queue, usual.index).0 + queue.items[usual.index].transfer_ns();
         let turn = took as f64 - self.worth(queue, view, usual.index);
         let found = self.on_the_way(queue, view, urgent, within);
         found.filter(|d| d.price < turn)
@@ -231,12 +231,12 @@ impl BesideLimits {
     /// The command whose service delays an urgent one least, ages counted, among those after which the urgent one is reached
     /// `within` nanoseconds. All are examined: bounds of their positioning say nothing of the way that follows.
     fn on_the_way(&self, queue: &Queue, view: &View, urgent: Choice, within: u64) -> Option<Detour> {
-        let goal = &queue.items()[urgent.index];
+        let goal = &queue.items[urgent.index];
         let set = usize::from(urgent.arm);
         let direct = view.cost_with(set, goal);
         let mut best: Option<Detour> = None;
         for index in queue.by_age() {
-            let item = &queue.items()[index];
+            let item = &queue.items[index];
             let is_flush = item.request.command == Command::Flush;
             if index == urgent.index || is_flush || !view.reaches(set, item) {
                 continue;

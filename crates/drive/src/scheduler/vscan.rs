@@ -10,20 +10,11 @@
 
 use super::{least, least_of, nearest, Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "vscan",
-        "V(R): SSTF with a penalty for turning round",
-        "r = 0.2",
-        |model: VScan, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct VScan {
+#[table(model = "V(R): SSTF with a penalty for turning round", example = "r = 0.2")]
+pub(super) struct VScan {
     /// Penalty for changing direction, as a share of the stroke: 0 is SSTF, 1 is SCAN.
     #[param(default = 0.2, range = 0.0..=1.0)]
     r: f64,
@@ -37,10 +28,10 @@ impl Scheduler for VScan {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let penalty = self.r * view.mechanics.positions() as f64;
+        let penalty = self.r * view.mechanics.seek.positions() as f64;
         let downward = self.downward;
         let here = view.arms[0].cylinder;
-        let cylinder = |i: usize| queue.items()[i].place.cylinder;
+        let cylinder = |i: usize| queue.items[i].place.cylinder;
         let price = |i: usize| {
             let cylinder = cylinder(i);
             let back = cylinder != here && (cylinder < here) != downward;

@@ -8,21 +8,12 @@
 //! For bounds and tests only; no drive behaves like this.
 
 use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "constant",
-        "every seek takes the same time",
-        r#"time = "5 ms""#,
-        |model: Constant, _| Ok(Box::new(model)),
-    )
-}
-
 #[derive(Table)]
-struct Constant {
+#[table(model = "every seek takes the same time", example = r#"time = "5 ms""#)]
+pub(super) struct Constant {
     /// Time of every seek.
     #[param(range = LEAST_SEEK..=MOST_SEEK)]
     time: Span,

@@ -13,23 +13,17 @@
 
 use super::{Milliseconds, SeekModel, LEAST_SEEK, MOST_COEFFICIENT, MOST_SEEK};
 use crate::bounds::MOST_CYLINDERS;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "hpl",
-        "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
-        "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
-              long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\"",
-        |model: Hpl, _| Ok(Box::new(model)),
-    )
-}
-
 #[derive(Table)]
+#[table(
+    model = "square root for short seeks, line for long ones (Ruemmler & Wilkes 1994)",
+    example = "short_limit = 300\nshort_base = \"3.81 ms\"\nshort_sqrt = \"0.33 ms\"\n\
+              long_base = \"7.75 ms\"\nlong_slope = \"0.0059 ms\""
+)]
 #[table(check = Hpl::check_ends)]
-struct Hpl {
+pub(super) struct Hpl {
     /// First distance of the long piece, in cylinders.
     #[param(range = 0..=MOST_CYLINDERS)]
     short_limit: u32,

@@ -12,22 +12,16 @@
 
 use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
 use crate::bounds::MOST_CYLINDERS;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "linear",
-        "linear in distance with a start-up time",
-        "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474",
-        |model: Linear, _| Ok(Box::new(model)),
-    )
-}
-
 #[derive(Table)]
+#[table(
+    model = "linear in distance with a start-up time",
+    example = "single = \"1.086 ms\"\nfull = \"12.742 ms\"\ncylinders = 11474"
+)]
 #[table(check = Linear::check_order)]
-struct Linear {
+pub(super) struct Linear {
     /// Time over one cylinder.
     #[param(range = LEAST_SEEK..=MOST_SEEK)]
     single: Span,

@@ -8,7 +8,7 @@
 //! A model is evaluated once per distance when a drive is built ([`SeekTable`]), so its evaluation may be
 //! slow.
 //!
-//! To add one: write `crates/drive/src/seek/NAME.rs` with a function `plugin`, add `NAME` to the list. A program adds its own
+//! To add one: write `crates/drive/src/seek/NAME.rs`, add it to the list as [`plugins!`] says. A program adds its own
 //! in [`Models`](crate::Models).
 
 use crate::compressed_seek_table::CompressedSeekTable;
@@ -26,7 +26,10 @@ pub trait SeekModel: Send + Sync {
 /// The key of a model's name.
 pub(crate) const KEY: &str = "model";
 
-plugins! { dyn SeekModel = "seek model", beside &[KEY]; bang_bang, constant, hpl, linear, ng, table, three_point }
+plugins! {
+    dyn SeekModel = "seek model", beside &[KEY];
+    bang_bang, constant: Constant, hpl: Hpl, linear: Linear, ng: Ng, table, three_point: ThreePoint
+}
 
 /// A seek model evaluated for every distance of a drive.
 #[derive(Debug, Clone)]

@@ -14,22 +14,16 @@
 //! paper prints no constants.
 
 use super::{Milliseconds, SeekModel, MOST_COEFFICIENT, TRACKS_PER_INCH};
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "ng",
-        "square root of the way plus settling by log of track density (Ng 1998)",
-        "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000",
-        |model: Ng, _| Ok(Box::new(model)),
-    )
-}
-
 #[derive(Table)]
+#[table(
+    model = "square root of the way plus settling by log of track density (Ng 1998)",
+    example = "a = \"0.5 ms\"\nb = \"14 ms\"\nc = \"0.1 ms\"\ntracks_per_inch = 10000"
+)]
 #[table(check = Ng::check_least)]
-struct Ng {
+pub(super) struct Ng {
     /// The constant part; it may be negative, because settling is added to it.
     #[param(range = Milliseconds(-MOST_COEFFICIENT.0)..=MOST_COEFFICIENT)]
     a: Milliseconds,

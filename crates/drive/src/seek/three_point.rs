@@ -14,22 +14,16 @@
 
 use super::{SeekModel, LEAST_SEEK, MOST_SEEK};
 use crate::bounds::MOST_CYLINDERS;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "three-point",
-        "square root plus line through single, average and full seek (Lee & Katz 1993)",
-        "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536",
-        |model: ThreePoint, _| Ok(Box::new(model)),
-    )
-}
-
 #[derive(Table)]
+#[table(
+    model = "square root plus line through single, average and full seek (Lee & Katz 1993)",
+    example = "single = \"0.8 ms\"\naverage = \"8.5 ms\"\nfull = \"17 ms\"\ncylinders = 163536"
+)]
 #[table(check = ThreePoint::check_order)]
-struct ThreePoint {
+pub(super) struct ThreePoint {
     /// Time over one cylinder.
     #[param(range = LEAST_SEEK..=MOST_SEEK)]
     single: Span,

@@ -22,7 +22,7 @@ pub(super) fn head_sets(
     roles: &RoleTable,
 ) -> Result<(Vec<HeadSet>, Vec<Arm>), SpecError> {
     let (p, g) = (&spec.parallelism, &plan.geometry);
-    let positions = mechanics.positions();
+    let positions = mechanics.seek.positions();
     let offsets = p.head_offsets(spec.dash, positions);
     check_combination(spec, plan, plan.arms.len() * offsets.len())?;
     let surfaces = u64::MAX >> (64 - g.surfaces.clamp(1, 64));
@@ -182,7 +182,7 @@ impl CommandServer {
 
     fn change_set(&mut self, number: usize, at: Time) {
         if self.kind == BARE {
-            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free();
+            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free;
             let next = &mut self.arms.assemblies[number].mechanism;
             next.timeline.hold_until(free);
             self.arms.active = number;
@@ -210,7 +210,7 @@ impl CommandServer {
 
     /// Passes the work in progress from one assembly to the next, where only one assembly moves at a time.
     fn hand_over(&mut self, from: usize, to: usize) {
-        let free = self.arms.assemblies[from].mechanism.timeline.free();
+        let free = self.arms.assemblies[from].mechanism.timeline.free;
         let activity = std::mem::take(&mut self.arms.assemblies[from].jobs.activity);
         let next = &mut self.arms.assemblies[to];
         next.jobs.activity = activity;
@@ -323,7 +323,7 @@ impl CommandServer {
         let active = self.arms.active;
         let (context, jobs) = self.context(active);
         let mut first = (jobs.next_event(&context), active);
-        let free = context.mechanism.timeline.free();
+        let free = context.mechanism.timeline.free;
         for a in (0..self.arms.serving).filter(|a| *a != active) {
             // Only one assembly works at a time, so the others also wait for the active one.
             let (context, jobs) = self.context(a);
@@ -396,7 +396,7 @@ impl CommandServer {
         for a in self.others() {
             let reading = self.arms.assemblies[a].jobs.read_ahead();
             if reading.is_some_and(|r| {
-                let segment = &self.buffer.segments.list()[r.segment];
+                let segment = &self.buffer.segments.list[r.segment];
                 r.touches(segment, start, end) || Some(r.segment) == keep_out
             }) {
                 there = there.max(self.end_read_ahead_of(a, at));

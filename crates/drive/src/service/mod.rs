@@ -230,7 +230,7 @@ impl CommandServer {
             && !self.mechanics.scales_rotation()
             && self.shared.timing.minimum_write == 0
             && self.arms.scanning == Scanning::No;
-        let has_buffer = !self.buffer.segments.list().is_empty() || self.shared.cache.write_back;
+        let has_buffer = !self.buffer.segments.list.is_empty() || self.shared.cache.write_back;
         let c = &self.shared.cache;
         let in_order = !self.deferred_writes() && !c.read_on_arrival && !c.write_on_arrival;
         match (conventional, in_order) {
@@ -308,7 +308,7 @@ impl CommandServer {
             Mapping::MediaCache(_) => return self.mapping.locate(&self.mechanics, sector),
         };
         // Read-ahead goes on behind the command.
-        let wanted = if self.buffer.segments.list().is_empty() { count } else { u32::MAX };
+        let wanted = if self.buffer.segments.list.is_empty() { count } else { u32::MAX };
         let mut place = Place::default();
         let found = log.locate_into(&self.mechanics, sector, wanted, &mut place);
         found.then_some(place)
@@ -318,7 +318,7 @@ impl CommandServer {
     fn settle_log(&mut self, now: Time) {
         if let Mapping::Log(log) = &mut self.mapping {
             let serving = self.arms.assemblies[..self.arms.serving].iter();
-            let ends = serving.map(|a| a.mechanism.timeline.free());
+            let ends = serving.map(|a| a.mechanism.timeline.free);
             log.settle(&self.mechanics, now, ends.max().unwrap_or_default());
         }
     }
@@ -508,14 +508,14 @@ impl CommandServer {
     /// Whether the buffer alone would serve a read at `now`.
     pub fn would_hit(&self, now: Time, sector: u64, past: u64, blocks: Blocks) -> bool {
         let segments = &self.buffer.segments;
-        segments.find(sector).is_some_and(|i| segments.list()[i].end >= past && self.visible(i, now))
+        segments.find(sector).is_some_and(|i| segments.list[i].end >= past && self.visible(i, now))
             || self.buffer.unwritten.covers(blocks, now)
     }
 
     /// Whether a read would be served by the read-ahead in progress, without a movement of its own.
     pub fn would_join(&self, now: Time, sector: u64) -> bool {
         self.reading_ahead().is_some_and(|r| {
-            let held = self.buffer.segments.list()[r.segment].start <= sector && sector < r.next;
+            let held = self.buffer.segments.list[r.segment].start <= sector && sector < r.next;
             let almost = self.shared.cache.almost_hits && r.is_at(sector, now);
             self.visible(r.segment, now) && (held || almost)
         })
@@ -530,7 +530,7 @@ impl CommandServer {
     /// Whether a segment's data can be used: not while another assembly's command still reads them.
     #[inline]
     fn visible(&self, segment: usize, now: Time) -> bool {
-        self.arms.at_once == 1 || self.buffer.segments.list()[segment].visible_at <= now
+        self.arms.at_once == 1 || self.buffer.segments.list[segment].visible_at <= now
     }
 
     /// When the mechanism is free for a command whose processing is done at `ready`. With `compat`, stopping
@@ -542,7 +542,7 @@ impl CommandServer {
             _ => self.stop_read_ahead(at),
         };
         let ready = if self.compat { ready.after(free.ns_since(at)) } else { ready.max(free) };
-        ready.max(self.arms.assemblies[self.arms.active].mechanism.timeline.free())
+        ready.max(self.arms.assemblies[self.arms.active].mechanism.timeline.free)
     }
 
     /// Ends the pass in progress. Returns when its data are on the medium; `None` if there was none.
@@ -566,7 +566,7 @@ impl CommandServer {
         let mut end = self.flush_assembly(active, at, at);
         let one = self.arms.at_once == 1;
         for a in (0..self.arms.serving).filter(|a| *a != active) {
-            if one && self.buffer.unwritten.dirty.is_empty() {
+            if one && self.buffer.unwritten.dirty.extents.is_empty() {
                 break;
             }
             if one {
@@ -590,7 +590,7 @@ impl CommandServer {
     /// that is done.
     fn flush_assembly(&mut self, a: usize, at: Time, mut end: Time) -> Time {
         let stopped = self.end_read_ahead_of(a, at);
-        if !self.buffer.unwritten.dirty.is_empty() {
+        if !self.buffer.unwritten.dirty.extents.is_empty() {
             end = end.max(stopped);
         }
         loop {
@@ -598,7 +598,7 @@ impl CommandServer {
             if let Some(w) = jobs.finish_destage(&mut context) {
                 end = end.max(w.end);
             }
-            if context.buffer.unwritten.dirty.is_empty() || !jobs.send(&mut context, end, true) {
+            if context.buffer.unwritten.dirty.extents.is_empty() || !jobs.send(&mut context, end, true) {
                 return end;
             }
             self.couple(a);
@@ -634,7 +634,7 @@ impl CommandServer {
 
     /// Gives all phases that were not told yet to `sink`; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
-        let settle = self.mechanics.write_settle_ns().max(0) as u64;
+        let settle = self.mechanics.write_settle_ns.max(0) as u64;
         for (a, number) in self.arms.assemblies.iter_mut().zip(first..) {
             a.mechanism.timeline.tell(number, settle, sink);
         }

@@ -221,7 +221,7 @@ pub(super) fn run_in_order<const SCALED: bool>(
 /// Whether a run begins to pass before the head is there: wait and transfer take more than a turn.
 #[inline]
 fn comes_round(m: &Mechanics, place: &Place, wait: u64, whole: u64) -> bool {
-    wait as f64 + whole as f64 > m.rotation.period_ns() + place.sector_ns
+    wait as f64 + whole as f64 > m.rotation.period_ns + place.sector_ns
 }
 
 /// As [`Mechanics::late_ns`], for a head that did not wait; at most the time of one sector.
@@ -257,7 +257,7 @@ pub(super) fn run_plain<const SCALED: bool>(
     }
     let (mut ready, mut link_bound, mut last_arrival) = (Time::ZERO, Time::ZERO, Time::ZERO);
     if let Some(supply) = &order.supply {
-        let period = m.rotation.period_ns();
+        let period = m.rotation.period_ns;
         if supply.gate > 1 {
             let have = order.have(supply, supply.gate.min(order.count));
             wait = AccessRequest::turn_if_late(wait, there, 0.0, have, period);
@@ -349,7 +349,7 @@ impl Pieces<'_> {
         let mut wait = self.wait_for_data(place, count, there, wait);
         let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
         if let Some(channels) = &mut channels {
-            let period = m.rotation.period_ns();
+            let period = m.rotation.period_ns;
             wait = channels.reserve(there.after(wait), whole, period).ns_from(there);
         }
         self.scratch.pass.seek += seek;
@@ -388,7 +388,7 @@ impl Pieces<'_> {
     /// The wait for the first of `count` sectors of a head that is at their place from `there` on and would otherwise
     /// wait for `wait`. A sector of a write whose data are not there when the head reaches it costs whole turns.
     fn wait_for_data(&mut self, place: &Place, count: u32, there: Time, mut wait: u64) -> u64 {
-        let (order, period) = (self.order, self.m.rotation.period_ns());
+        let (order, period) = (self.order, self.m.rotation.period_ns);
         let Some(supply) = order.supply else { return wait };
         if self.done == 0 && supply.gate > 1 {
             let have = order.have(&supply, supply.gate.min(order.count));
@@ -422,7 +422,7 @@ impl Pieces<'_> {
 
     /// The head arrives inside the run: its rear part passes now, its front part one turn later.
     fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: Time, wait: u64) {
-        let passed = (self.m.rotation.period_ns() - wait as f64) / place.sector_ns;
+        let passed = (self.m.rotation.period_ns - wait as f64) / place.sector_ns;
         let tail = (passed.ceil() as u32).min(count - 1).max(1);
         let at = there.after(((tail as f64 - passed) * place.sector_ns).max(0.0) as u64);
         self.bound(place, (tail, count), at);

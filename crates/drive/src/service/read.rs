@@ -20,7 +20,7 @@ impl CommandServer {
             Extent::None => past,
             Extent::NextTrack => {
                 let (low, high) = self.mapping.track_bounds(&self.mechanics, past.min(capacity.saturating_sub(1)));
-                let more = if self.buffer.segments.list()[segment].start < low {
+                let more = if self.buffer.segments.list[segment].start < low {
                     let place = self.mapping.locate(&self.mechanics, sector);
                     place.map_or(0, |p| p.sectors_per_track as u64)
                 } else {
@@ -40,10 +40,10 @@ impl CommandServer {
         if self.shared.cache.read_ahead == Extent::None {
             return;
         }
-        let next = self.buffer.segments.list()[segment].end.max(past);
+        let next = self.buffer.segments.list[segment].end.max(past);
         let limit = self.read_limit((sector, past), segment);
         let assembly = &mut self.arms.assemblies[self.arms.active];
-        let free = assembly.mechanism.timeline.free();
+        let free = assembly.mechanism.timeline.free;
         let (cylinder, head) = {
             let arm = assembly.mechanism.arm();
             (arm.cylinder, arm.head)
@@ -231,12 +231,12 @@ impl CommandServer {
             None => hit.after(preparation),
         };
         let (mut bus, mut waited) = (bus, waited);
-        let mut whole = self.buffer.segments.list()[segment].end >= past;
+        let mut whole = self.buffer.segments.list[segment].end >= past;
         let another = self.filled_by_another(segment);
         if another && !whole {
             // The forced read-ahead of the other assembly may supply the missing sectors.
             let there = self.stop_others(a, Some(segment), 0, 0);
-            whole = self.buffer.segments.list()[segment].end >= past;
+            whole = self.buffer.segments.list[segment].end >= past;
             if whole && there > bus {
                 (bus, waited) = (there, waited.max(there.ns_from(a)));
             }
@@ -274,7 +274,7 @@ impl CommandServer {
         let blocked = if self.deferred_writes() { self.finish_destage() } else { blocked };
         let mech = self.command_mechanism::<GENERAL>(task.start, miss).max(blocked.unwrap_or_default());
         let past = task.past();
-        let held = self.buffer.segments.list()[segment].end.max(task.sector);
+        let held = self.buffer.segments.list[segment].end.max(task.sector);
         let order = AccessRequest {
             reversal_cylinder: task.reversal_cylinder,
             link_ns: self.shared.timing.link_read_ns,
@@ -365,7 +365,7 @@ impl CommandServer {
         }
         let (mut whole_track, mut track_start) = (Time::NEVER, 0);
         if self.shared.cache.keep_whole_track && !self.compat {
-            whole_track = pass.end.after(self.mechanics.rotation.period_ns() as u64);
+            whole_track = pass.end.after(self.mechanics.rotation.period_ns as u64);
             (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
         }
         self.buffer.segments.reuse(segment, |s| {

@@ -178,7 +178,7 @@ impl CommandServer {
             }
             self.finish_destage();
             // It may have been told to follow another assembly since.
-            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free();
+            let free = self.arms.assemblies[self.arms.active].mechanism.timeline.free;
             admission.mech = admission.mech.max(free);
             return admission;
         }
@@ -268,7 +268,7 @@ impl CommandServer {
         let (start, end) = self.buffer.size.sectors_of(piece);
         (self.previous.write, self.previous.end) = (true, end);
         // Read-ahead must not bring back old data over the written ones.
-        let segments = self.buffer.segments.list();
+        let segments = &self.buffer.segments.list;
         if self.reading_ahead().is_some_and(|r| r.touches(&segments[r.segment], start, end)) {
             self.stop_read_ahead(at);
         }
@@ -291,7 +291,7 @@ impl CommandServer {
         };
         if self.arms.at_once > 1 {
             for a in 0..self.arms.serving {
-                if self.arms.assemblies[a].mechanism.timeline.free() <= at {
+                if self.arms.assemblies[a].mechanism.timeline.free <= at {
                     self.force_assembly(a, at, all);
                 }
             }
@@ -318,7 +318,7 @@ impl CommandServer {
     /// When the next assembly that moves at `now` comes to rest.
     pub fn next_at_rest(&self, now: Time) -> Option<Time> {
         let serving = self.arms.assemblies[..self.arms.serving].iter();
-        let ends = serving.map(|a| a.mechanism.timeline.free());
+        let ends = serving.map(|a| a.mechanism.timeline.free);
         ends.filter(|t| *t > now).min()
     }
 

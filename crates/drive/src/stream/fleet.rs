@@ -27,7 +27,7 @@ impl Fleet {
     /// Numbers of densities and factors that do not fit together, and factors out of bounds, by key. The
     /// densities themselves are checked when a drive is computed.
     pub fn new(design: Arc<DriveDesign>, densities: Vec<Density>, factors: Vec<f64>) -> Result<Fleet, SpecError> {
-        let surfaces = design.shared_spec().geometry.surfaces as usize;
+        let surfaces = design.common.spec.geometry.surfaces as usize;
         if densities.len() % surfaces != 0 {
             let need = format!("a multiple of the {surfaces} surfaces of a drive");
             return Err(SpecError::new("densities", densities.len(), need));
@@ -45,7 +45,7 @@ impl Fleet {
 
     /// Number of drives.
     pub fn len(&self) -> usize {
-        let surfaces = self.design.shared_spec().geometry.surfaces as usize;
+        let surfaces = self.design.common.spec.geometry.surfaces as usize;
         match (self.densities.len() / surfaces, self.factors.len()) {
             (0, 0) => 1,
             (drives, factors) => drives.max(factors),
@@ -65,7 +65,7 @@ impl Fleet {
         if self.densities.is_empty() {
             return Stream::new(&self.design);
         }
-        let surfaces = self.design.shared_spec().geometry.surfaces as usize;
+        let surfaces = self.design.common.spec.geometry.surfaces as usize;
         let own = &self.densities[drive * surfaces..][..surfaces];
         let stream = self.design.with_density(own).and_then(|design| Stream::new(&design));
         stream.map_err(|e| e.within(&format!("drives[{drive}]")))
@@ -99,7 +99,7 @@ impl Fleet {
     /// # Errors
     /// Those of [`Fleet::stream`].
     pub fn zone_rates(&self, threads: usize) -> Result<Vec<f64>, SpecError> {
-        let zones = self.design.shared_spec().geometry.zones.len();
+        let zones = self.design.common.spec.geometry.zones.len();
         self.rows(zones, threads, |drive, row| {
             let stream = self.stream(drive)?;
             for (zone, rate) in row.iter_mut().enumerate() {
@@ -115,7 +115,7 @@ impl Fleet {
     /// Those of [`Fleet::stream`].
     pub fn capacities(&self, threads: usize) -> Result<Vec<u64>, SpecError> {
         self.rows(1, threads, |drive, row: &mut [u64]| {
-            row[0] = self.stream(drive)?.held();
+            row[0] = self.stream(drive)?.held;
             Ok(())
         })
     }

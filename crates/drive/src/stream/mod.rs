@@ -38,11 +38,13 @@ const TURN: u128 = 1 << 64;
 #[derive(Debug)]
 pub struct Stream {
     zones: Box<[StreamZone]>,
-    rotation: Rotation,
+    /// How the platter turns.
+    pub rotation: Rotation,
     sector_bytes: u64,
-    /// Bytes that the drive offers, and bytes that its surfaces hold.
-    capacity: u64,
-    held: u64,
+    /// Bytes that the drive offers.
+    pub capacity: u64,
+    /// Bytes that the surfaces hold.
+    pub held: u64,
 }
 
 /// A zone: equal cycles, then the bands that are left.
@@ -126,7 +128,7 @@ impl Source<'_> {
         let next = to.angle.0.wrapping_sub(self.into(to));
         let to = Place { angle: Turn(next), ..*to };
         let at = Time(m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time::ZERO))));
-        let taken = m.position(&arm, &to, false, at).total() as f64 / m.rotation.period_ns();
+        let taken = m.position(&arm, &to, false, at).total() as f64 / m.rotation.period_ns;
         let angle = Turn(next).since(Turn(begin));
         let turns = (taken - angle.as_turns()).round().max(0.0);
         u128::from(angle.0) + (turns as u128) * TURN
@@ -260,9 +262,9 @@ impl Stream {
     /// A layout other than `adaptive`; several units (stacks, or assemblies with surfaces of their own);
     /// scaled rotational latencies.
     pub fn new(design: &DriveDesign) -> Result<Stream, SpecError> {
-        let spec = design.shared_spec();
+        let spec = &design.common.spec;
         let refuse = |key, got: String, need| Err(SpecError::new(key, got, need));
-        let [(_, mechanics)] = design.units() else {
+        let [(_, mechanics)] = &design.units[..] else {
             let need = "one unit: streams over several stacks or shares are not supported";
             return refuse("dash", spec.dash.to_string(), need);
         };
@@ -291,23 +293,8 @@ impl Stream {
             rotation: mechanics.rotation,
             sector_bytes,
             capacity: layout.capacity() * sector_bytes,
-            held: layout.held() * sector_bytes,
+            held: layout.held * sector_bytes,
         }
-    }
-
-    /// Bytes that the drive offers.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// Bytes that the surfaces hold.
-    pub fn held(&self) -> u64 {
-        self.held
-    }
-
-    /// Time of a turn in nanoseconds.
-    pub fn period_ns(&self) -> f64 {
-        self.rotation.period_ns()
     }
 
     /// When the first `bytes` bytes have passed, in units of 2^-64 turn from the beginning of the first
@@ -343,6 +330,6 @@ impl Stream {
     pub fn zone_rate(&self, zone: usize) -> f64 {
         let z = &self.zones[zone];
         let turns = z.length as f64 / TURN as f64;
-        (z.sectors * self.sector_bytes) as f64 / (turns * self.rotation.period_ns() * 1e-9)
+        (z.sectors * self.sector_bytes) as f64 / (turns * self.rotation.period_ns * 1e-9)
     }
 }

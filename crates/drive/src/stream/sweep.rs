@@ -140,15 +140,15 @@ impl Sweep {
         noise: &Noise,
         rates: &mut [f64],
     ) -> Result<(), SpecError> {
-        if self.past > stream.capacity() {
-            let need = format!("at most {}, which drive {drive} offers", stream.capacity());
+        if self.past > stream.capacity {
+            let need = format!("at most {}, which drive {drive} offers", stream.capacity);
             return Err(SpecError::new("last_byte", self.past, need));
         }
         let times = self.times(stream, &noise.damage_of(drive));
         let lost = noise.lost_turns_per_byte * self.block as f64;
         let lost = (lost > 0.0).then(|| Poisson::new(lost).ok()).flatten();
         let jitter = (noise.trial_factor > 0.0).then(|| Normal::new(1.0, noise.trial_factor).ok()).flatten();
-        let period = stream.period_ns();
+        let period = stream.rotation.period_ns;
         for (trial, rates) in rates.chunks_mut(times.len()).enumerate() {
             let mut random = random::stream(self.seed, &format!("sweep-{drive}-{trial}"));
             let of_trial = jitter.map_or(1.0, |n| n.sample(&mut random).clamp(0.5, 1.5));

@@ -66,7 +66,7 @@ impl ServiceUnit {
     /// The next command and its head set.
     #[inline(never)]
     pub(super) fn choose(&mut self, start: Time, oldest: usize, usable: u64) -> Choice {
-        let given = self.rules.fcfs || (self.queue.len() == 1 && !self.scheduler.picks_lone());
+        let given = self.rules.fcfs || (self.queue.len == 1 && !self.scheduler.picks_lone());
         if given && self.server.arms.head_sets.len() == 1 {
             return Choice { index: oldest, arm: 0 };
         }
@@ -74,7 +74,7 @@ impl ServiceUnit {
         if self.server.mapping.moves_writes() {
             self.place_waiting(start, oldest, usable);
         }
-        let first = &self.queue.items()[oldest];
+        let first = &self.queue.items[oldest];
         // A flush is a barrier: commands that arrived before it go first, then the flush. A command past the
         // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
@@ -89,7 +89,7 @@ impl ServiceUnit {
         let arms = match &server.arms.assemblies[..] {
             [one] => &one.mechanism.arms,
             // Since the latest choice only the active one has moved.
-            _ if server.kind == service::BARE && self.rules.way() < Way::General && !self.standing.is_empty() => {
+            _ if server.kind == service::BARE && self.rules.way < Way::General && !self.standing.is_empty() => {
                 self.standing[server.arms.active] = *server.arm();
                 &self.standing
             }
@@ -102,7 +102,7 @@ impl ServiceUnit {
         let view = View {
             mechanics: &server.mechanics,
             arms,
-            head_sets: (self.rules.way() == Way::General).then_some(&server.arms.head_sets),
+            head_sets: (self.rules.way == Way::General).then_some(&server.arms.head_sets),
             usable,
             arm_choice: self.rules.arm_choice,
             now: start,
@@ -117,7 +117,7 @@ impl ServiceUnit {
             return Choice { index: oldest, arm: view.best_arm(queue, oldest) };
         }
         let choice = self.scheduler.pick(queue, &view);
-        let chosen = &queue.items()[choice.index];
+        let chosen = &queue.items[choice.index];
         if chosen.request.command == Command::Flush {
             // Commands that arrived before a flush go first, in order of age and without a detour of the arm.
             self.scheduler.reversal_cylinder();
@@ -135,7 +135,7 @@ impl ServiceUnit {
         self.server.mapping.watch(!self.rules.fcfs);
         let all: Vec<usize> = self.queue.by_age().collect();
         for i in all {
-            let w = &self.queue.items()[i];
+            let w = &self.queue.items[i];
             if w.request.command.reads() {
                 if let Some(place) = self.server.mapping.locate(&self.server.mechanics, w.sector) {
                     self.queue.relocate(i, place);
@@ -149,12 +149,16 @@ impl ServiceUnit {
     #[inline(never)]
     fn place_waiting(&mut self, start: Time, oldest: usize, usable: u64) {
         self.server.run_background(start);
-        let first = self.queue.items()[oldest];
+        let first = self.queue.items[oldest];
         self.server.find(start, first.sector, first.count);
         let place = self.server.predict_write(start, usable);
         let server = &mut self.server;
         if self.rules.fcfs {
-            let here = if first.writes() { place } else { server.mapping.locate(&server.mechanics, first.sector) };
+            let here = if first.request.command.writes() {
+                place
+            } else {
+                server.mapping.locate(&server.mechanics, first.sector)
+            };
             if let (Some(here), false) = (here, first.request.command == Command::Flush) {
                 self.queue.relocate(oldest, here);
             }
@@ -163,8 +167,8 @@ impl ServiceUnit {
         let mut changed: Vec<(usize, Place)> = Vec::new();
         while let Some((from, past)) = server.mapping.next_moved() {
             for i in self.queue.by_age() {
-                let w = &self.queue.items()[i];
-                if !w.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
+                let w = &self.queue.items[i];
+                if !w.request.command.writes() && w.sector < past && from < w.sector + u64::from(w.count) {
                     let place = server.mapping.locate(&server.mechanics, w.sector);
                     changed.extend(place.map(|p| (i, p)));
                 }
@@ -172,7 +176,7 @@ impl ServiceUnit {
         }
         if let Some(place) = place {
             let all = self.queue.by_age();
-            let writes = all.filter(|i| self.queue.items()[*i].writes());
+            let writes = all.filter(|i| self.queue.items[*i].request.command.writes());
             changed.extend(writes.map(|i| (i, place)));
         }
         for (i, place) in changed {
@@ -200,7 +204,7 @@ impl Buffer for Held<'_> {
     fn ranges(&self, each: &mut dyn FnMut(Range<u64>)) {
         let server = self.server;
         let buffer = &server.buffer;
-        let segments = buffer.segments.list().iter();
+        let segments = buffer.segments.list.iter();
         segments.for_each(|s| each(s.start..s.end));
         buffer.unwritten.stretches(&mut |b| {
             let (first, past) = buffer.size.sectors_of(b);
@@ -209,7 +213,7 @@ impl Buffer for Held<'_> {
         // Read-ahead also serves a command that begins at its next sector.
         let assembly = &server.arms.assemblies[server.arms.active];
         if let Some(ahead) = assembly.jobs.read_ahead() {
-            let s = &buffer.segments.list()[ahead.segment];
+            let s = &buffer.segments.list[ahead.segment];
             each(s.start..ahead.next.saturating_add(1));
         }
     }

@@ -137,19 +137,20 @@ pub(crate) fn planned(spec: &DriveSpec, plan: &UnitPlan, seed: u64) -> Vec<Plann
 impl ServiceUnit {
     /// Whether no head reaches the places of a waiting command, and the buffer does not have its data.
     pub(super) fn is_out_of_reach(&self, index: usize, start: Time) -> bool {
-        let item = &self.queue.items()[index];
+        let item = &self.queue.items[index];
         if item.request.command == Command::Flush {
             return false;
         }
         let needed = self.surfaces_of(item);
         let mut head_sets = self.server.serving_head_sets().iter();
-        !is_held(&self.server, item, start) && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.writes()))
+        !is_held(&self.server, item, start)
+            && !head_sets.any(|p| p.reaches(needed, item.place.cylinder, item.request.command.writes()))
     }
 
     /// Completes a waiting command with an error.
     pub(super) fn give_up(&mut self, index: usize, start: Time) -> Step {
         self.server.happens(start);
-        let waiting = &self.queue.items()[index];
+        let waiting = &self.queue.items[index];
         self.server.done = Completion::ended(&waiting.request, waiting.arrival.at, start);
         if let Some(limited) = &mut self.limited {
             limited.limits.leaves(index);

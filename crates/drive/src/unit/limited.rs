@@ -18,7 +18,7 @@ pub(super) struct Limited {
     /// When the host sent commands again that had come back; times count from then at the earliest.
     sent_again: Time,
     /// Commands that the host holds back, with the time of their arrival.
-    held: VecDeque<(Time, DriveRequest)>,
+    pub held: VecDeque<(Time, DriveRequest)>,
 }
 
 impl Limited {
@@ -30,11 +30,6 @@ impl Limited {
     fn of(limits: Limits) -> Box<Limited> {
         let (event, shut_from) = (Time::NEVER, Time::NEVER);
         Box::new(Limited { limits, event, shut_from, sent_again: Time::ZERO, held: VecDeque::new() })
-    }
-
-    /// Number of commands that the host holds back.
-    pub fn held(&self) -> usize {
-        self.held.len()
     }
 
     /// Whether the host holds commands back at `now`.
@@ -69,9 +64,9 @@ impl ServiceUnit {
                 limited.sent_again = before.sent_again;
             }
             for index in self.queue.by_age() {
-                let waiting = &self.queue.items()[index];
+                let waiting = &self.queue.items[index];
                 let received = waiting.arrival.decoding_since.before(self.rules.per_request);
-                let (hint, write) = (hint_of(&waiting.request), waiting.writes());
+                let (hint, write) = (hint_of(&waiting.request), waiting.request.command.writes());
                 limited.limits.waits(index, hint, write, received, now);
             }
         }
@@ -97,9 +92,9 @@ impl ServiceUnit {
             return;
         }
         let received = admitted.max(limited.sent_again);
-        let before = self.queue.len();
+        let before = self.queue.len;
         self.enqueue_now(arrival, received, request);
-        if let (Some(limited), true) = (&mut self.limited, self.queue.len() > before) {
+        if let (Some(limited), true) = (&mut self.limited, self.queue.len > before) {
             let (hint, write) = (hint_of(&request), request.command.writes());
             let index = self.queue.newest();
             limited.limits.waits(index, hint, write, received, received);
@@ -109,7 +104,7 @@ impl ServiceUnit {
 
     /// Finds when the next time passes, or the host sends the commands that it holds back.
     pub(super) fn look_ahead(&mut self) {
-        let admitted = self.write_admission.as_ref().map_or(0, |w| w.len());
+        let admitted = self.write_admission.as_ref().map_or(0, |w| w.writes.len());
         let (at_rest, ends) = (self.queue.is_empty() && admitted == 0, self.services_end());
         let Some(limited) = &mut self.limited else { return };
         limited.event = limited.limits.next();
@@ -164,7 +159,7 @@ impl ServiceUnit {
     fn expire(&mut self, index: usize, end: LimitEnd, now: Time) {
         self.meet_faults(now);
         self.server.happens(now);
-        let waiting = &self.queue.items()[index];
+        let waiting = &self.queue.items[index];
         let arrival = waiting.arrival.at;
         let mut done = Completion { id: waiting.request.id, arrival, completion: now, ..Completion::default() };
         done.components.queue = now.ns_from(arrival);
@@ -208,8 +203,8 @@ impl ServiceUnit {
         let waiting: Vec<usize> = self.queue.by_age().collect();
         for index in waiting {
             self.queue.readmit(index, again.after(self.rules.per_request));
-            let w = &self.queue.items()[index];
-            let (hint, write) = (hint_of(&w.request), w.writes());
+            let w = &self.queue.items[index];
+            let (hint, write) = (hint_of(&w.request), w.request.command.writes());
             if let Some(limited) = &mut self.limited {
                 limited.limits.leaves(index);
                 limited.limits.waits(index, hint, write, again, again);

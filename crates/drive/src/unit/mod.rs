@@ -9,7 +9,7 @@
 
 use crate::background::media_scan::Scanning;
 use crate::buffer::{Blocks, SectorSize};
-use crate::command::{Command, Completion, DriveRequest, Fault};
+use crate::command::{Command, Completion, DriveRequest};
 use crate::counters::Counters;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
@@ -62,8 +62,8 @@ pub(crate) struct ServiceUnit {
     rules: Rules,
     queue: Queue,
     scheduler: Box<dyn Scheduler>,
-    server: CommandServer,
-    faults: Faults,
+    pub server: CommandServer,
+    pub faults: Faults,
     /// The policy that changes the arms' roles; `None` if they never change.
     roles: Option<Box<Roles>>,
     /// Writes on their way into the buffer; `None` if writes do not wait there.
@@ -148,21 +148,17 @@ impl ServiceUnit {
 
     /// From now on the energy of seeks is counted by distance.
     pub fn weigh_seeks(&mut self, law: SeekEnergy) {
-        let law = law.over(self.server.mechanics.positions());
+        let law = law.over(self.server.mechanics.seek.positions());
         for assembly in &mut self.server.arms.assemblies {
             assembly.mechanism.timeline.weigh_seeks(law);
         }
     }
 
-    pub fn mechanics(&self) -> &Mechanics {
-        &self.server.mechanics
-    }
-
     /// Number of waiting commands; those in service are not counted.
     #[inline]
     pub fn queue_len(&self) -> usize {
-        let held = self.limited.as_ref().map_or(0, |l| l.held());
-        self.queue.len() + self.write_admission.as_ref().map_or(0, |e| e.len()) + held
+        let held = self.limited.as_ref().map_or(0, |l| l.held.len());
+        self.queue.len + self.write_admission.as_ref().map_or(0, |e| e.writes.len()) + held
     }
 
     /// How many assemblies can work at once: serving, following, or scanning the medium.
@@ -217,7 +213,7 @@ impl ServiceUnit {
     }
 
     pub fn destage_pending(&self) -> bool {
-        self.server.destage_pending() || self.write_admission.as_ref().is_some_and(|e| e.len() > 0)
+        self.server.destage_pending() || self.write_admission.as_ref().is_some_and(|e| !e.writes.is_empty())
     }
 
     /// Gives those of the blocks to `sink` whose data are in the buffer and not on the medium.
@@ -231,11 +227,6 @@ impl ServiceUnit {
     pub fn log_work_pending(&self) -> bool {
         let mapping = &self.server.mapping;
         mapping.wants_cleaning() || mapping.checkpoint_from().is_some()
-    }
-
-    /// Everything deconfigured so far.
-    pub fn faults(&self) -> &[Fault] {
-        &self.faults.known
     }
 
     /// Examines a command that arrives at `now`. Returns its completion if it is served at once. Otherwise it
@@ -280,14 +271,6 @@ impl ServiceUnit {
     fn sectors(&self, request: &DriveRequest) -> (u64, u32) {
         let (first, past) = self.size.sectors_of(blocks_of(request));
         (first, (past - first) as u32)
-    }
-
-    /// Writes the blocks that a log mapping has from the start.
-    ///
-    /// # Errors
-    /// As for reading `[mapping]`.
-    pub fn write_initial_blocks(&mut self, spec: &DriveSpec, seed: u64) -> Result<(), SpecError> {
-        self.server.write_initial_blocks(spec, seed)
     }
 
     /// Adds an accepted command that arrived at `arrival` to the queue. Its processing begins at `admitted`,
@@ -343,7 +326,7 @@ impl ServiceUnit {
     /// The earliest time at which [`ServiceUnit::step`] would do something; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self) -> Time {
-        if self.rules.way() > Way::Simple {
+        if self.rules.way > Way::Simple {
             return self.next_unlimited().min(self.limit_event());
         }
         self.next_command()
@@ -374,7 +357,7 @@ impl ServiceUnit {
     /// is taken at once, because its data can enter the buffer.
     #[inline]
     fn next_start(&self, oldest: usize) -> Time {
-        let first = &self.queue.items()[oldest];
+        let first = &self.queue.items[oldest];
         let ready = first.arrival.decoding_since.max(self.free);
         let start = ready.max(self.server.times.now);
         if self.rules.in_order || self.server.arms.at_once > 1 {
@@ -389,7 +372,7 @@ impl ServiceUnit {
 
     /// Whether the buffer takes a write while older data are still being written to the medium.
     fn is_taken_at_once(&self, oldest: &Waiting) -> bool {
-        let alone = self.queue.len() == 1;
+        let alone = self.queue.len == 1;
         oldest.request.command == Command::Write
             && (self.rules.fcfs || alone || self.server.continues_writing(oldest.sector))
     }
@@ -397,7 +380,7 @@ impl ServiceUnit {
     /// Serves one command, if its service can start before `until`. The completion goes to `sink`.
     #[inline(always)]
     pub fn step(&mut self, until: Time, sink: &mut impl FnMut(&Completion)) -> Step {
-        let step = match (self.rules.way() <= Way::Simple, &self.limited) {
+        let step = match (self.rules.way <= Way::Simple, &self.limited) {
             (true, _) => self.step_simple(until),
             (false, None) => self.step_unlimited(until),
             (false, Some(_)) => self.step_limited(until),
@@ -429,7 +412,7 @@ impl ServiceUnit {
         if self.server.cleans_bands() && self.waits_for_step(start, oldest) {
             return Step::Again;
         }
-        if self.rules.way() == Way::General {
+        if self.rules.way == Way::General {
             return self.step_general(start, oldest);
         }
         let index = self.serve_next(start, oldest);
@@ -451,7 +434,7 @@ impl ServiceUnit {
     #[inline(always)]
     fn serve(&mut self, start: Time, index: usize) {
         let reversal_cylinder = if self.rules.in_order { None } else { self.scheduler.reversal_cylinder() };
-        let waiting = &self.queue.items()[index];
+        let waiting = &self.queue.items[index];
         let usual = self.server.is_usual(&waiting.place, waiting.count)
             && reversal_cylinder.is_none()
             && waiting.request.command != Command::Flush
@@ -468,7 +451,7 @@ impl ServiceUnit {
     // Not inlined, so that it is compiled together with the service.
     #[inline(never)]
     fn serve_as<const K: u8>(&mut self, start: Time, index: usize, reversal_cylinder: Option<u32>) {
-        let waiting = &self.queue.items()[index];
+        let waiting = &self.queue.items[index];
         let found;
         let place = match K == service::GENERAL && self.server.mapping.moves_writes() {
             false => Some(&waiting.place),
@@ -522,7 +505,7 @@ impl ServiceUnit {
         }
         let usable = self.usable(start);
         let choice = self.choose(start, oldest, usable);
-        let item = self.queue.items()[choice.index];
+        let item = self.queue.items[choice.index];
         if item.request.command == Command::Flush {
             return self.flush(choice.index, start);
         }
@@ -556,9 +539,9 @@ impl ServiceUnit {
             self.scan_beside(&item, &before);
         }
         // A read from the buffer needs no arm; the data of every write go to the medium sooner or later.
-        if let Some(roles) = self.roles.as_mut().filter(|_| self.server.done.mechanical || item.writes()) {
-            roles.note(start, item.writes());
-        }
+        let writes = item.request.command.writes();
+        let roles = self.roles.iter_mut().filter(|_| self.server.done.mechanical || writes);
+        roles.for_each(|roles| roles.note(start, writes));
         // A read from the buffer may be assigned to an assembly that is still busy.
         let busy_until = &mut self.server.arms.assemblies[assembly as usize].serves_until;
         *busy_until = self.server.done.completion.max(*busy_until);
@@ -576,7 +559,7 @@ impl ServiceUnit {
             self.free = all;
             return Step::Again;
         }
-        let item = self.queue.items()[index];
+        let item = self.queue.items[index];
         self.server.flush(start);
         self.sign(item.request.id, item.arrival.at, start);
         self.queue.remove(index);

@@ -164,7 +164,7 @@ impl ServiceUnit {
             }
             let assembly = &mut self.server.arms.assemblies[a];
             let timeline = &mut assembly.mechanism.timeline;
-            let free = stopped.max(assembly.serves_until).max(timeline.free());
+            let free = stopped.max(assembly.serves_until).max(timeline.free);
             assembly.serves_until = at.max(free).after(roles.switch_time);
             timeline.hold_until(assembly.serves_until);
             roles.switching += roles.switch_time;
@@ -179,7 +179,7 @@ impl ServiceUnit {
     /// arrived later.
     fn rests_at(&self, at: Time) -> bool {
         let under_way = self.server.arms.assemblies.iter().any(|a| a.jobs.any_under_way());
-        let later = self.queue.is_empty() || self.queue.items()[self.queue.oldest()].arrival.at > at;
+        let later = self.queue.is_empty() || self.queue.items[self.queue.oldest()].arrival.at > at;
         let admitted = self.write_admission.as_ref().is_some_and(|w| w.has_arrived(at));
         later && !under_way && !admitted && !self.server.destage_pending() && self.busy_end() <= at
     }

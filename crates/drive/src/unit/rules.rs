@@ -20,7 +20,7 @@ pub(super) enum Way {
 
 /// How a unit takes and chooses commands. Times are in nanoseconds.
 pub(super) struct Rules {
-    way: Way,
+    pub way: Way,
     /// The first way that its parts allow, whatever the scheduler and the limits.
     least: Way,
     limited: bool,
@@ -95,10 +95,5 @@ impl Rules {
         let by_order = if self.in_order { Way::InSequence } else { Way::Simple };
         let by_limits = if self.limited { Way::OneAtATime } else { Way::InSequence };
         self.way = self.least.max(by_order).max(by_limits);
-    }
-
-    #[inline(always)]
-    pub fn way(&self) -> Way {
-        self.way
     }
 }

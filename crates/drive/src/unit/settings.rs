@@ -16,7 +16,7 @@ use headstack_units::{Rpm, Time};
 impl ServiceUnit {
     /// Since when the unit has been idle; `None` if it is not idle at `now`.
     pub fn idle_since(&mut self, now: Time) -> Option<Time> {
-        if !self.queue.is_empty() || self.limited.as_ref().is_some_and(|l| l.held() > 0) {
+        if !self.queue.is_empty() || self.limited.as_ref().is_some_and(|l| !l.held.is_empty()) {
             return None;
         }
         self.bring_to(now);
@@ -30,7 +30,7 @@ impl ServiceUnit {
     /// When all decided work has ended.
     pub fn busy_end(&self) -> Time {
         let assemblies = self.server.arms.assemblies.iter();
-        let ends = assemblies.map(|a| a.serves_until.max(a.mechanism.timeline.free()));
+        let ends = assemblies.map(|a| a.serves_until.max(a.mechanism.timeline.free));
         ends.fold(self.free, Time::max)
     }
 
@@ -59,7 +59,7 @@ impl ServiceUnit {
 
     /// Completion times of the commands in service at `now`.
     pub fn service_ends(&self, now: Time) -> Vec<Time> {
-        let ends = match self.rules.way() {
+        let ends = match self.rules.way {
             Way::General => self.services().collect(),
             _ => vec![self.free],
         };
@@ -84,7 +84,7 @@ impl ServiceUnit {
         let mut queue = Queue::new(needs);
         let order: Vec<usize> = self.queue.by_age().collect();
         for &i in &order {
-            let w = &self.queue.items()[i];
+            let w = &self.queue.items[i];
             queue.push(w.request, w.arrival, (w.sector, w.count), |place| {
                 *place = w.place;
             });
@@ -159,7 +159,7 @@ impl ServiceUnit {
     pub fn fail(&mut self, now: Time, spec: &DriveSpec, plan: &UnitPlan) {
         self.server.happens(now);
         for fault in faults::planned(spec, plan, 0) {
-            if self.rules.way() < Way::General {
+            if self.rules.way < Way::General {
                 self.rules.ask_at_least(Way::General);
                 self.serve_all_until(self.free);
             }
@@ -174,7 +174,7 @@ impl ServiceUnit {
         let write_admission = self.write_admission.as_ref().map_or(0, |e| e.count_waiting(id));
         let held = self.limited.as_ref().map_or(0, |l| l.count_held(id));
         let queue = self.queue.by_age();
-        write_admission + held + queue.filter(|i| self.queue.items()[*i].request.id == id).count()
+        write_admission + held + queue.filter(|i| self.queue.items[*i].request.id == id).count()
     }
 
     /// Removes the oldest waiting command called `id` at `now`. Returns it with its arrival time.
@@ -187,7 +187,7 @@ impl ServiceUnit {
         if let Some(found) = self.limited.as_mut().and_then(|l| l.take_held(id)) {
             return Some(found);
         }
-        let items = self.queue.items();
+        let items = &self.queue.items;
         let index = self.queue.by_age().find(|i| items[*i].request.id == id)?;
         let found = (items[index].request, items[index].arrival.at);
         if let Some(limited) = &mut self.limited {
@@ -203,7 +203,7 @@ impl ServiceUnit {
     /// are those of the new speed.
     pub fn change_speed(&mut self, mechanics: &Mechanics, speed: Rpm, change: (Time, Time)) {
         let old = &self.server.mechanics.rotation;
-        let mean = Rpm((60e9 / old.period_ns() + speed.0) / 2.0);
+        let mean = Rpm((60e9 / old.period_ns + speed.0) / 2.0);
         let on_the_way = old.changed_to(mean, change.0);
         let rotation = on_the_way.changed_to(speed, change.1);
         self.server.mechanics = mechanics.with_rotation(rotation);

@@ -28,18 +28,13 @@ impl ServiceUnit {
         Some((place, blocks as u32))
     }
 
-    /// Whether a write gets its place only when its service begins.
-    pub fn moves_writes(&self) -> bool {
-        self.server.mapping.moves_writes()
-    }
-
     /// Adds what the buffer holds.
     pub fn add_buffered(&self, sum: &mut Buffered) {
         let buffer = &self.server.buffer;
         let (unwritten, limit) = buffer.unwritten.held();
         sum.unwritten += unwritten;
         sum.limit += limit;
-        let segments = buffer.segments.list().iter();
+        let segments = buffer.segments.list.iter();
         let sectors: u64 = segments.map(|s| s.end.saturating_sub(s.start)).sum();
         sum.for_reads += sectors * self.size.blocks();
     }

@@ -14,7 +14,7 @@ use headstack_units::Time;
 impl ServiceUnit {
     /// Whether commands may be served when they arrive.
     pub fn serves_in_sequence(&self) -> bool {
-        self.rules.way() == Way::InSequence
+        self.rules.way == Way::InSequence
     }
 
     /// Serves a command that arrives at `now`, if the unit serves in sequence, no other command waits, and its service
@@ -71,7 +71,7 @@ impl ServiceUnit {
     /// Adds an accepted command that arrives at `now` and is admitted to the drive's queue at once.
     #[inline(always)]
     pub fn enqueue_at_once(&mut self, now: Time, request: DriveRequest) {
-        if self.rules.way() > Way::Simple || request.command == Command::Flush {
+        if self.rules.way > Way::Simple || request.command == Command::Flush {
             return self.enqueue(now, now, request);
         }
         let sectors = self.sectors(&request);

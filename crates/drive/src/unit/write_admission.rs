@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 /// A write of which some data are not in the buffer yet.
 #[derive(Debug)]
-struct Write {
+pub(super) struct Write {
     request: DriveRequest,
     arrival: Arrival,
     /// The blocks that are not in the buffer yet.
@@ -35,7 +35,7 @@ struct Write {
 /// Writes on their way into the buffer, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct WriteAdmission {
-    writes: VecDeque<Write>,
+    pub(super) writes: VecDeque<Write>,
     /// When the link has transferred the latest piece.
     link_free: Time,
     /// The first write does not look for room before this time.
@@ -47,10 +47,6 @@ pub(super) struct WriteAdmission {
 }
 
 impl WriteAdmission {
-    pub fn len(&self) -> usize {
-        self.writes.len()
-    }
-
     pub fn push(&mut self, request: DriveRequest, arrival: Arrival) {
         self.writes.push_back(Write {
             request,
@@ -120,7 +116,7 @@ impl ServiceUnit {
         if self.next_command() > command {
             return Step::Again;
         }
-        let first = &self.queue.items()[self.queue.oldest()];
+        let first = &self.queue.items[self.queue.oldest()];
         if self.flush_waits(first) {
             // Writes that came before the flush have to enter the buffer first.
             self.free = self.free.max(entry);
@@ -142,13 +138,13 @@ impl ServiceUnit {
 
     /// Whether the next command is a flush for which no write has to enter the buffer first.
     fn flush_is_next(&self) -> bool {
-        let first = &self.queue.items()[self.queue.oldest()];
+        let first = &self.queue.items[self.queue.oldest()];
         first.request.command == Command::Flush && !self.flush_waits(first)
     }
 
     /// Whether a command can be served at `now`: it waits, and it is not a flush that has to wait for writes before it.
     fn command_is_ready(&self, now: Time) -> bool {
-        self.next_command() <= now && !self.flush_waits(&self.queue.items()[self.queue.oldest()])
+        self.next_command() <= now && !self.flush_waits(&self.queue.items[self.queue.oldest()])
     }
 
     /// Whether a command is a flush, and a write that arrived before it is not in the buffer yet.
@@ -188,7 +184,7 @@ impl ServiceUnit {
     pub(super) fn note_waiting(&mut self) {
         self.server.times.wanted_since = match self.queue.is_empty() {
             true => Time::NEVER,
-            false => self.queue.items()[self.queue.oldest()].arrival.decoding_since,
+            false => self.queue.items[self.queue.oldest()].arrival.decoding_since,
         };
     }
 

@@ -322,7 +322,7 @@ fn outcome(value: &Value) -> Result<(), SpecError> {
     let mut drive = Drive::builtin(&spec, &DriveOptions::default())?;
     cost::build(&spec.cost, &Parts::of(&spec)?, &cost::PLUGINS)?;
     power::build(&spec.power, &power::Shape::of(&spec), &power::PLUGINS)?;
-    let blocks = drive.capacity_blocks();
+    let blocks = drive.design.capacity_blocks();
     let mut noise = XorShift::default();
     let mut draw = |limit: u64| noise.below(limit);
     let (mut now, mut done) = (0, 0);

@@ -269,7 +269,7 @@ fn historical_drives_of_table_1() {
     ] {
         let spec = shipped::drive(name);
         let whole = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
-        let held = whole.capacity_blocks() as f64 * 512e-6;
+        let held = whole.design.capacity_blocks() as f64 * 512e-6;
         // The table rounds the CP3100's 105 MB down.
         assert!((held / megabytes - 1.0).abs() < 0.05, "{name}: {held} MB");
         let turn_s = 60.0 / spec.geometry.rotation_speed.0;
@@ -317,7 +317,7 @@ fn reads_per_s(spec: &DriveSpec, outstanding: usize, mut next: impl FnMut() -> (
 /// Random 4 KiB reads per second.
 fn random_reads_per_s(spec: &DriveSpec, outstanding: usize) -> f64 {
     let drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let places = drive.capacity_blocks() / 8;
+    let places = drive.design.capacity_blocks() / 8;
     let mut noise = XorShift::default();
     reads_per_s(spec, outstanding, || (noise.below(places) * 8, 8))
 }
@@ -369,11 +369,11 @@ fn actuators_are_units_where_they_should_be() {
     {
         let spec = shipped::drive(name);
         let whole = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
-        let shown = whole.logical_units();
+        let shown = whole.design.logical_units();
         assert_eq!(shown.len(), units, "{name}");
-        assert_eq!(shown.iter().sum::<u64>(), whole.capacity_blocks());
+        assert_eq!(shown.iter().sum::<u64>(), whole.design.capacity_blocks());
         let of_stacks = u64::from(spec.dash.stacks) * spec.geometry.capacity_blocks.unwrap();
-        assert_eq!(whole.capacity_blocks(), of_stacks);
+        assert_eq!(whole.design.capacity_blocks(), of_stacks);
     }
     let watts = |name| {
         let spec = shipped::drive(name);

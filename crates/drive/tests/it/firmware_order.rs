@@ -20,7 +20,7 @@ struct Seen {
 fn closed(spec: &DriveSpec, command: Command, blocks: u32, depth: usize, counts: (u64, u64)) -> Seen {
     let (skip, count) = counts;
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let places = drive.capacity_blocks() / u64::from(blocks);
+    let places = drive.design.capacity_blocks() / u64::from(blocks);
     let mut noise = XorShift::default();
     let mut arrivals: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(0)).collect();
     let (mut id, mut done, mut first, mut last) = (0, 0, 0, 0);

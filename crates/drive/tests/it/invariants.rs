@@ -75,7 +75,7 @@ fn arms_that_follow_account_for_the_time_that_passed() {
     spec.dash.arms = 4;
     spec.parallelism.parking = Parking::Follow;
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let mut draw = SplitMix(5);
     let asks: Vec<Ask> =
         (0..4_800).map(|i| ask(i, i * 12_500_000, Command::Read, draw.below(capacity - 8), 8)).collect();
@@ -91,7 +91,7 @@ fn destaging_and_reading_share_one_arm() {
     let spec = shipped::drive("exos-x18");
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
     drive.listen(Time::ZERO);
-    let capacity = drive.capacity_blocks() / 8;
+    let capacity = drive.design.capacity_blocks() / 8;
     let mut draw = SplitMix(7);
     let asks: Vec<Ask> = (0..32_000)
         .map(|i| {
@@ -121,7 +121,7 @@ fn forced_read_ahead_is_kept_and_takes_its_time() {
     spec.cache.read_ahead_sectors = 512;
     spec.cache.read_ahead_minimum = 512;
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let mut draw = SplitMix(11);
     // Four are always outstanding.
     let (mut id, mut last, mut misses) = (0, 0, 0u64);

@@ -122,7 +122,7 @@ fn arms_serve_what_their_roles_say() {
                 let write = draw.below(2) == 0;
                 writes.push(write);
                 drive.advance(Time(now), &mut |c| done.push(*c));
-                let lba = Lba(draw.below(drive.capacity_blocks() / 8) * 8);
+                let lba = Lba(draw.below(drive.design.capacity_blocks() / 8) * 8);
                 let command = if write { Command::Write } else { Command::Read };
                 let request = DriveRequest { id, command, lba, blocks: 8, ..DriveRequest::default() };
                 drive.submit(Time(now), request);

@@ -86,15 +86,15 @@ impl World<'_> {
     /// Longest time of a movement with the wait behind it.
     fn move_ns(&self) -> u64 {
         let m = self.drive.mechanics();
-        let far = m.positions() - 1;
+        let far = m.seek.positions() - 1;
         let write = m.move_ns(&Arm::default(), far, 1, true);
-        write.max(m.move_ns(&Arm::default(), far, 1, false)) + m.rotation.period_ns() as u64 + 1
+        write.max(m.move_ns(&Arm::default(), far, 1, false)) + m.rotation.period_ns as u64 + 1
     }
 
     /// The most that a command, with a flush if it writes, can take: a movement for each part that is read before, a
     /// movement for each part that is written, and a turn for each sector written in part, and one for the transfer.
     fn bound(&mut self, command: Command, lba: u64, blocks: u64) -> u64 {
-        let turn = self.drive.mechanics().rotation.period_ns() as u64;
+        let turn = self.drive.mechanics().rotation.period_ns as u64;
         let edges = |size: u64| {
             let inside = |at: &u64| at % size != 0;
             let edges = [lba, lba + blocks].into_iter().filter(inside);
@@ -166,7 +166,7 @@ impl World<'_> {
 /// The first blocks of the layout's zones behind the first one, and of the disk, and its end.
 fn ends(drive: &Drive, sector_blocks: u64) -> Vec<u64> {
     let layout = &drive.mechanics().layout;
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let zone = |sector| layout.locate(sector).map_or(u16::MAX, |p| p.zone);
     let mut all = vec![0, capacity];
     let (mut from, past) = (0, layout.capacity());
@@ -191,10 +191,10 @@ fn ends(drive: &Drive, sector_blocks: u64) -> Vec<u64> {
 
 fn check(drive: Drive, mapping: &str, initial: u64, what: &str, seed: u64) {
     let mut draw = SplitMix(seed);
-    let spec = drive.design().spec();
+    let spec = drive.design.spec();
     let sector_blocks = spec.geometry.sector_size.0 / 512;
     let ends = ends(&drive, sector_blocks);
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let written = match mapping {
         "cleaned log" => (0..initial).collect(),
         _ => BTreeSet::new(),
@@ -224,7 +224,7 @@ fn every_drive_with_every_mapping() {
         let mut spec = shipped;
         spec.mapping.clear();
         let plain = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-        let bytes = plain.capacity_blocks() * 512;
+        let bytes = plain.design.capacity_blocks() * 512;
         drop(plain);
         let conventional = spec.dash.to_string() == "D1A1S1H1";
         let initial = if conventional { 2000 } else { 0 };
@@ -263,7 +263,7 @@ fn the_flush_of_one_block_takes_one_movement() {
         spec.mapping = toml::from_str("model = \"log\"").expect("a table");
         let what = spec.name.clone();
         let drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-        let at = 4_000_000_000.min(drive.capacity_blocks() - 1);
+        let at = 4_000_000_000.min(drive.design.capacity_blocks() - 1);
         let mut world = World {
             what: &what,
             mapping: "log",

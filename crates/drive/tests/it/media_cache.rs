@@ -130,7 +130,7 @@ fn a_stream_fills_empty_bands() {
 fn rate(drive: &mut Drive, draw: &mut SplitMix, now: &mut u64, n: u64) -> f64 {
     let from = *now;
     for id in 0..n {
-        let lba = draw.below(drive.capacity_blocks() / 8) * 8;
+        let lba = draw.below(drive.design.capacity_blocks() / 8) * 8;
         drive.submit(Time(*now), command(id, Command::WriteThrough, lba, 8));
         drive.advance(Time::NEVER, &mut |c| *now = c.completion.0);
     }
@@ -154,7 +154,7 @@ fn fast_until_the_cache_is_full_then_a_fraction() {
         let slow = rate(&mut shingled, &mut draw, &mut now, 100);
         assert!(fast > 1.2 * conventional, "{fast}/s, conventional {conventional}/s");
         // A band takes 16 turns at least. Cleaning it frees the oldest extent, and its share of the other ones.
-        let extents = 1.0 + 255.0 / (shingled.capacity_blocks() / BAND) as f64;
+        let extents = 1.0 + 255.0 / (shingled.design.capacity_blocks() / BAND) as f64;
         assert!(slow < conventional / 4.0, "{slow}/s, conventional {conventional}/s");
         assert!(slow < extents / (16.0 * TURN_NS * 1e-9), "{slow}/s");
         now += 300 * S;

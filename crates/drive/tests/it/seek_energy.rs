@@ -26,7 +26,7 @@ fn run(spec: &DriveSpec, seed: u64, at_ns: &[u64]) -> (Vec<f64>, Vec<Phase>) {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
     drive.listen(Time::ZERO);
     let mut random = XorShift::seeded(seed);
-    let blocks = drive.capacity_blocks() - 8;
+    let blocks = drive.design.capacity_blocks() - 8;
     let mut requests: Vec<(u64, DriveRequest)> = (0..400)
         .map(|id| {
             let at = random.below(40) * 100_000_000;
@@ -99,7 +99,7 @@ fn a_movement_without_a_time_has_its_energy_at_once() {
     // The joules at a time, and the distance of the movement.
     let joules = |spec: &DriveSpec, at: u64| {
         let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-        let request = commands::command(0, Command::Read, drive.capacity_blocks() - 8, 8);
+        let request = commands::command(0, Command::Read, drive.design.capacity_blocks() - 8, 8);
         drive.submit(Time(1_000_000), request);
         let mut distance = 0;
         drive.advance(Time(1_000_001), &mut |c| distance = c.seek_distance);

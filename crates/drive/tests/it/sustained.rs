@@ -122,7 +122,7 @@ impl Streams<'_> {
     /// Bytes per second of all streams: written bytes count when a flush says so.
     fn rate(&self) -> f64 {
         let mut drive = Drive::builtin(self.spec, &DriveOptions::default()).expect("a drive");
-        let share = drive.capacity_blocks() / shares(self.spec);
+        let share = drive.design.capacity_blocks() / shares(self.spec);
         let step = u64::from(self.blocks);
         let mut next = vec![0; shares(self.spec) as usize];
         let mut arrivals = Arrivals::new();

@@ -91,7 +91,7 @@ impl Model {
 /// `count`. Either `outstanding` at once, or so many per second.
 fn random_writes(spec: &DriveSpec, load: Load, skip: u64, count: u64) -> (f64, f64) {
     let mut drive = Drive::builtin(spec, &DriveOptions::default()).expect("a drive");
-    let places = drive.capacity_blocks() / 8;
+    let places = drive.design.capacity_blocks() / 8;
     let mut noise = XorShift::default();
     let mut arrivals: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     let mut next_open = 0.0;

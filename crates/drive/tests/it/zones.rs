@@ -85,7 +85,7 @@ fn a_refused_command_takes_no_media_time() {
 }
 
 fn is_outside(drive: &Drive, request: &DriveRequest) -> bool {
-    request.lba.0 + u64::from(request.blocks) > drive.capacity_blocks()
+    request.lba.0 + u64::from(request.blocks) > drive.design.capacity_blocks()
 }
 
 /// A zone as a host fills, reads, finishes and resets it.
@@ -134,9 +134,9 @@ fn full_at_the_start() {
     let mut drive = drive(&format!("{ZONED}initial = \"full\"\n"));
     let zones = all(&drive);
     let blocks: u64 = zones.iter().map(|z| z.blocks).sum();
-    assert_eq!(blocks, drive.capacity_blocks());
+    assert_eq!(blocks, drive.design.capacity_blocks());
     let last = zones.last().expect("a zone");
-    assert_eq!(last.blocks, drive.capacity_blocks() % ZONE);
+    assert_eq!(last.blocks, drive.design.capacity_blocks() % ZONE);
     assert!(zones[2..].iter().all(|z| z.condition == ZoneCondition::Full));
     drive.submit(Time(0), request(0, Command::Read, last.start.0, 4));
     let mut done = Vec::new();

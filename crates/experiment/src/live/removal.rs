@@ -75,11 +75,11 @@ impl LiveSystem {
                 DriveDesign::new(&spec, design.models())?.drive(options)?
             }
         };
-        if drive.logical_units().len() != 1 {
+        if drive.design.logical_units().len() != 1 {
             let need = "a drive with one unit";
             return Err(SpecError::new("device", device, need));
         }
-        let whole = drive.capacity_blocks();
+        let whole = drive.design.capacity_blocks();
         if let Some(most) = most.filter(|most| !(1..=whole).contains(most)) {
             let need = format!("at most {whole} blocks");
             return Err(SpecError::new("capacity", most, need));
@@ -102,7 +102,7 @@ impl LiveSystem {
         }
         drive.advance(now, &mut |_| {});
         drive.reset_statistics(now);
-        for (surface, head) in kept(&heads).enumerate().take(drive_surfaces(&drive)) {
+        for (surface, head) in kept(&heads).enumerate().take(drive.design.spec().geometry.surfaces as usize) {
             if all.failed.contains(&head) {
                 let part = Part { stack: 0, arm: 0, surface: Some(surface as u32), warning: true };
                 // It may have failed already, as the file says.
@@ -127,8 +127,4 @@ impl LiveSystem {
     pub fn note_change(&mut self) {
         self.n_by_hand += 1;
     }
-}
-
-fn drive_surfaces(drive: &Drive) -> usize {
-    drive.design().spec().geometry.surfaces as usize
 }

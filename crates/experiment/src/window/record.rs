@@ -61,7 +61,7 @@ impl RotationRecord {
         RotationRecord {
             unit: number,
             from_ns: at,
-            period_ns: unit.rotation.period_ns(),
+            period_ns: unit.rotation.period_ns,
             angle: unit.rotation.angle_at(Time(at)).as_turns(),
         }
     }
@@ -193,7 +193,7 @@ impl PlaceRecord {
 }
 
 /// A command in the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
 pub struct CommandRecord {
     /// `read`, `write` or `flush`.
     pub op: &'static str,
@@ -230,15 +230,11 @@ impl CommandRecord {
             block: request.lba.0,
             blocks: request.blocks,
             arrival_ns: now.0,
-            chosen_ns: None,
-            completion_ns: None,
-            arm: None,
-            cache_hit: false,
-            error: false,
             place: match has_place {
                 true => PlaceRecord::of(drive, request.lba, request.blocks),
                 false => None,
             },
+            ..CommandRecord::default()
         }
     }
 

@@ -49,7 +49,7 @@ impl Recorder {
             carried: 0.0,
             record: DriveRecord {
                 name: String::new(),
-                capacity_blocks: drive.capacity_blocks(),
+                capacity_blocks: drive.design.capacity_blocks(),
                 moves_writes: drive.moves_writes(),
                 phases: arms.iter().map(|_| Vec::new()).collect(),
                 arms,
@@ -89,7 +89,7 @@ impl Recorder {
         for (number, unit) in (0..).zip(drive.units_shown()) {
             let rotations = &mut self.record.rotations;
             let last = rotations.iter().rev().find(|r| r.unit == number);
-            let period = unit.rotation.period_ns();
+            let period = unit.rotation.period_ns;
             if last.is_none_or(|r| r.period_ns != period) {
                 rotations.push(RotationRecord::of(number, &unit, at));
             }

@@ -107,7 +107,7 @@ struct Newest(Chosen);
 impl Scheduler for Newest {
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
         let index = queue.by_age().last().expect("a waiting command");
-        let lba = queue.items()[index].request.lba.0;
+        let lba = queue.items[index].request.lba.0;
         self.0.lock().expect("a list").push(lba);
         Choice { index, arm: view.best_arm(queue, index) }
     }
@@ -154,7 +154,7 @@ struct From {
 
 impl Policy for From {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        let here = u64::from(search.here());
+        let here = u64::from(search.from.arm.cylinder);
         self.heads_at.lock().expect("a list").push(here);
         let cylinder = search.next(self.cylinder)?;
         search.soonest_of(&[cylinder])

@@ -95,7 +95,7 @@ impl Bench {
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
             self.group.collect();
-            let busy = self.group.drives().any(|(_, d)| d.is_some_and(|d| !d.is_idle()));
+            let busy = self.group.drives().any(|(_, d)| d.is_some_and(|d| !d.worker.is_idle()));
             if !busy {
                 return;
             }

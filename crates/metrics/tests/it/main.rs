@@ -20,7 +20,7 @@ fn page(at: &str) -> Result<Page, String> {
 /// A page at a port, and where that is.
 fn at_port() -> (Page, String) {
     let page = page("127.0.0.1:0").expect("a port");
-    let at = page.address().replace("http://", "").replace("/metrics", "");
+    let at = page.address.replace("http://", "").replace("/metrics", "");
     (page, at)
 }
 

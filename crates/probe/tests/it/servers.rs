@@ -29,7 +29,8 @@ impl Server {
         };
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(&options, stop.clone()).unwrap();
-        let (uri, url, bytes) = (emulation.uri().unwrap(), emulation.urls().remove(0), emulation.devices()[0].bytes);
+        let (uri, url, bytes) =
+            (emulation.uri().unwrap(), emulation.urls().remove(0), emulation.live.devices()[0].bytes);
         let thread = Served::start(stop, || drop(emulation.serve().unwrap()));
         Server { uri, url, bytes, _thread: thread }
     }

@@ -6,7 +6,7 @@ use crate::sense::Sense;
 use crate::unit::Unit;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -20,29 +20,15 @@ pub const ENTRIES: &[Entry] = &[
     .action(0x10),
 ];
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Ten {
-    last: U32,
-    block_bytes: U32,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Sixteen {
-    last: U64,
-    block_bytes: U32,
-    /// RC BASIS in bits 5 and 4, protection in the others.
-    protection: u8,
-    /// Exponent of the logical blocks in a physical sector.
-    exponent: u8,
-    /// Provisioning, and the lowest aligned block.
-    alignment: [u8; 2],
-    reserved: [u8; 16],
+crate::structures! {
+    Ten { last: U32, block_bytes: U32 }
+    /// `protection`: RC BASIS in bits 5 and 4, protection in the others; `exponent`: exponent of the logical blocks in
+    /// a physical sector; `alignment`: provisioning, and the lowest aligned block.
+    Sixteen { last: U64, block_bytes: U32, protection: u8, exponent: u8, alignment: [u8; 2], reserved: [u8; 16] }
 }
 
 fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
-    let last = unit.disk().blocks - 1;
+    let last = unit.disk.blocks - 1;
     let data = Ten { last: u32::try_from(last).unwrap_or(u32::MAX).into(), block_bytes: BLOCK.into() };
     Ok(Reply::Data(data.as_bytes().to_vec()))
 }
@@ -50,13 +36,12 @@ fn ten(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
 fn sixteen(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let cdb: &ServiceIn16 = view(call.cdb);
     let data = Sixteen {
-        last: (unit.disk().blocks - 1).into(),
+        last: (unit.disk.blocks - 1).into(),
         block_bytes: BLOCK.into(),
         // RC BASIS 1: the last block of the disk, whatever the kinds of its zones.
-        protection: if unit.disk().zones.is_some() { 0x10 } else { 0 },
-        exponent: unit.disk().sector_blocks.trailing_zeros() as u8,
-        alignment: [0; 2],
-        reserved: [0; 16],
+        protection: if unit.disk.zones.is_some() { 0x10 } else { 0 },
+        exponent: unit.disk.sector_blocks.trailing_zeros() as u8,
+        ..FromZeros::new_zeroed()
     };
     Ok(cut(data.as_bytes().to_vec(), cdb.length.get() as usize))
 }

@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{FromZeros, IntoBytes};
 
 const X: u8 = 0xff;
 const HAS: fn(&Disk) -> bool = |disk| disk.elements > 0;
@@ -106,7 +106,7 @@ fn truncate(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.may_write()?;
     let cdb: &Removal16 = view(call.cdb);
     let element = cdb.element.get();
-    if !(1..=unit.disk().elements).contains(&element) {
+    if !(1..=unit.disk.elements).contains(&element) {
         return Err(no_such_element());
     }
     let blocks = Some(cdb.capacity.get()).filter(|blocks| *blocks > 0);
@@ -123,7 +123,7 @@ fn remove(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.check_ready()?;
     unit.may_write()?;
     let element = view::<ElementIn16>(call.cdb).length.get();
-    match (1..=unit.disk().elements).contains(&element) {
+    match (1..=unit.disk.elements).contains(&element) {
         true => Ok(Reply::Elements(ElementCall::Remove(element))),
         false => Err(no_such_element()),
     }
@@ -167,29 +167,13 @@ pub struct Element {
     pub is_restorable: bool,
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    matching: U32,
-    returned: U32,
-    /// The element that is being removed; 0 for none.
-    under_way: U32,
-    reserved: [u8; 20],
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Descriptor {
-    reserved: [u8; 4],
-    number: U32,
-    more: [u8; 5],
-    /// RALWD: whether it can be restored.
-    restorable: u8,
-    /// 1: a storage element.
-    kind: u8,
-    health: u8,
-    blocks: U64,
-    rest: [u8; 8],
+crate::structures! {
+    /// `under_way`: the element that is being removed; 0 for none.
+    Head { matching: U32, returned: U32, under_way: U32, reserved: [u8; 20] }
+    /// `restorable`: RALWD: whether it can be restored; `kind`: 1: a storage element.
+    Descriptor {
+        reserved: [u8; 4], number: U32, more: [u8; 5], restorable: u8, kind: u8, health: u8, blocks: U64, rest: [u8; 8],
+    }
 }
 
 /// The answer to GET PHYSICAL ELEMENT STATUS, of all elements in order.
@@ -208,14 +192,12 @@ pub fn listed(all: &[Element], from: u32, only_bad: bool, length: u32) -> Vec<u8
     let mut data = head.as_bytes().to_vec();
     for element in all.iter().filter(matches).take(room) {
         let descriptor = Descriptor {
-            reserved: [0; 4],
             number: element.number.into(),
-            more: [0; 5],
             restorable: element.is_restorable.into(),
             kind: 1,
             health: element.health as u8,
             blocks: element.blocks.into(),
-            rest: [0; 8],
+            ..FromZeros::new_zeroed()
         };
         data.extend_from_slice(descriptor.as_bytes());
     }

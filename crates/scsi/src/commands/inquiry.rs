@@ -8,7 +8,7 @@ use crate::unit::Unit;
 use crate::{MOST_BLOCKS, MOST_SAME_BLOCKS};
 use headstack_drive::power::conditions::Condition;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[Entry::new("INQUIRY", &[0x12, 0x01, 0xff, 0xff, 0xff, 0], Class::Free, inquiry)];
@@ -18,23 +18,13 @@ pub const VENDOR: &str = "HEADSTCK";
 /// Qualifier and type of a unit that is not there.
 pub const NO_UNIT: u8 = 0x7f;
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Standard {
-    device_type: u8,
-    removable: u8,
-    version: u8,
-    format: u8,
-    additional_length: u8,
-    flags: [u8; 2],
-    /// Bit 1: CMDQUE.
-    queueing: u8,
-    vendor: [u8; 8],
-    product: [u8; 16],
-    revision: [u8; 4],
-    obsolete: [u8; 22],
-    descriptors: [U16; 8],
-    reserved: [u8; 22],
+crate::structures! {
+    /// `queueing`: bit 1: CMDQUE.
+    Standard {
+        device_type: u8, removable: u8, version: u8, format: u8, additional_length: u8, flags: [u8; 2], queueing: u8,
+        vendor: [u8; 8], product: [u8; 16], revision: [u8; 4], obsolete: [u8; 22], descriptors: [U16; 8],
+        reserved: [u8; 22],
+    }
 }
 
 /// In the field VERSION: SPC-4, and SPC-5 of disks with duration limits, of which SPC-4 knows nothing.
@@ -66,19 +56,16 @@ pub fn standard(device_type: u8, product: &str, version: u8, standards: &[u16]) 
     }
     let data = Standard {
         device_type,
-        removable: 0,
         version,
         // HiSup, and the format of these data.
         format: 0x12,
         additional_length: (size_of::<Standard>() - 5) as u8,
-        flags: [0; 2],
         queueing: 0x02,
         vendor: text(VENDOR),
         product: text(product),
         revision: text(env!("CARGO_PKG_VERSION")),
-        obsolete: [0; 22],
         descriptors,
-        reserved: [0; 22],
+        ..FromZeros::new_zeroed()
     };
     data.as_bytes().to_vec()
 }
@@ -89,7 +76,7 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     if cdb.flags & 1 == 0 {
         return match cdb.page {
             0 => {
-                let disk = unit.disk();
+                let disk = &unit.disk;
                 let zoned = disk.zones.is_some();
                 let descriptors = if zoned { &ZONED[..] } else { &DISK };
                 let mut descriptors = descriptors.to_vec();
@@ -108,7 +95,7 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
             _ => Err(Sense::in_cdb(2, 7)),
         };
     }
-    let disk = unit.disk();
+    let disk = &unit.disk;
     let (_, make) =
         (PAGES.iter()).find(|(code, page)| *code == cdb.page && page(disk).is_some()).ok_or(Sense::in_cdb(2, 7))?;
     let content = make(disk).unwrap_or_default();
@@ -116,12 +103,8 @@ fn inquiry(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     Ok(cut([head.as_bytes(), &content].concat(), length))
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    device_type: u8,
-    page: u8,
-    length: U16,
+crate::structures! {
+    Head { device_type: u8, page: u8, length: U16 }
 }
 
 type Make = fn(&Disk) -> Option<Vec<u8>>;
@@ -186,15 +169,9 @@ fn identification(disk: &Disk) -> Vec<u8> {
     .concat()
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Extended {
-    protection: u8,
-    /// SIMPSUP, ORDSUP, HEADSUP.
-    tasks: u8,
-    /// Bit 0: V_SUP, the write cache is volatile.
-    caches: u8,
-    rest: [u8; 57],
+crate::structures! {
+    /// `tasks`: SIMPSUP, ORDSUP, HEADSUP; `caches`: bit 0: V_SUP, the write cache is volatile.
+    Extended { protection: u8, tasks: u8, caches: u8, rest: [u8; 57] }
 }
 
 fn extended() -> Vec<u8> {
@@ -202,13 +179,9 @@ fn extended() -> Vec<u8> {
     page.as_bytes().to_vec()
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct PowerConditions {
-    standby: u8,
-    idle: u8,
-    /// Recovery times in milliseconds: stopped, standby_z, standby_y, idle_a, idle_b, idle_c.
-    recovery: [U16; 6],
+crate::structures! {
+    /// `recovery`: recovery times in milliseconds: stopped, standby_z, standby_y, idle_a, idle_b, idle_c.
+    PowerConditions { standby: u8, idle: u8, recovery: [U16; 6] }
 }
 
 /// Recovery times are not reported (0): they depend on how far the drive got.
@@ -222,69 +195,42 @@ fn power_conditions(disk: &Disk) -> Option<Vec<u8>> {
     (!disk.conditions.is_empty()).then(|| page.as_bytes().to_vec())
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Limits {
-    /// Bit 0: WSNZ, WRITE SAME needs a number of blocks.
-    flags: u8,
-    compare_and_write: u8,
-    granularity: U16,
-    most_blocks: U32,
-    optimal_blocks: U32,
-    prefetch_blocks: U32,
-    unmap: [U32; 4],
-    most_same_blocks: U64,
-    atomic: [U32; 5],
+crate::structures! {
+    /// `flags`: bit 0: WSNZ, WRITE SAME needs a number of blocks.
+    Limits {
+        flags: u8, compare_and_write: u8, granularity: U16, most_blocks: U32, optimal_blocks: U32, prefetch_blocks: U32,
+        unmap: [U32; 4], most_same_blocks: U64, atomic: [U32; 5],
+    }
 }
 
 fn limits() -> Vec<u8> {
     let page = Limits {
         flags: 0x01,
-        compare_and_write: 0,
-        granularity: 0.into(),
         most_blocks: MOST_BLOCKS.into(),
-        optimal_blocks: 0.into(),
         prefetch_blocks: MOST_BLOCKS.into(),
-        unmap: [U32::new(0); 4],
         most_same_blocks: u64::from(MOST_SAME_BLOCKS).into(),
-        atomic: [U32::new(0); 5],
+        ..FromZeros::new_zeroed()
     };
     page.as_bytes().to_vec()
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Characteristics {
-    rpm: U16,
-    product_type: u8,
-    form_factor: u8,
-    /// Bits 5 and 4: zones. Bit 1: FUAB.
-    flags: u8,
-    rest: [u8; 55],
+crate::structures! {
+    /// `flags`: bits 5 and 4: zones; bit 1: FUAB.
+    Characteristics { rpm: U16, product_type: u8, form_factor: u8, flags: u8, rest: [u8; 55] }
 }
 
 fn characteristics(disk: &Disk) -> Vec<u8> {
     let page = Characteristics {
         rpm: disk.rpm.into(),
-        product_type: 0,
-        // Not reported.
-        form_factor: 0,
-        flags: 0,
-        rest: [0; 55],
+        // The form factor is not reported.
+        ..FromZeros::new_zeroed()
     };
     page.as_bytes().to_vec()
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Zones {
-    /// Bit 0: URSWRZ.
-    flags: u8,
-    reserved: [u8; 3],
-    /// Of zones that prefer writes in order, which the disk has not.
-    preferred: [U32; 2],
-    most_open: U32,
-    rest: [u8; 44],
+crate::structures! {
+    /// `flags`: bit 0: URSWRZ; `preferred`: of zones that prefer writes in order, which the disk has not.
+    Zones { flags: u8, reserved: [u8; 3], preferred: [U32; 2], most_open: U32, rest: [u8; 44] }
 }
 
 /// Zoned block device characteristics.
@@ -292,23 +238,15 @@ fn zones(disk: &Disk) -> Option<Vec<u8>> {
     let rules = disk.zones?;
     let page = Zones {
         flags: u8::from(rules.unrestricted_reads),
-        reserved: [0; 3],
         preferred: [U32::MAX_VALUE; 2],
         most_open: rules.most_open.unwrap_or(u32::MAX).into(),
-        rest: [0; 44],
+        ..FromZeros::new_zeroed()
     };
     Some(page.as_bytes().to_vec())
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Range {
-    number: u8,
-    elements: u8,
-    reserved: [u8; 6],
-    first: U64,
-    blocks: U64,
-    rest: [u8; 8],
+crate::structures! {
+    Range { number: u8, elements: u8, reserved: [u8; 6], first: U64, blocks: U64, rest: [u8; 8] }
 }
 
 /// Concurrent positioning ranges: the parts of several actuators. After 64 bytes of head.
@@ -320,11 +258,9 @@ fn ranges(disk: &Disk) -> Option<Vec<u8>> {
     for (number, range) in disk.ranges.iter().enumerate() {
         let descriptor = Range {
             number: number as u8,
-            elements: 0,
-            reserved: [0; 6],
             first: range.start.into(),
             blocks: (range.end - range.start).into(),
-            rest: [0; 8],
+            ..FromZeros::new_zeroed()
         };
         page.extend_from_slice(descriptor.as_bytes());
     }

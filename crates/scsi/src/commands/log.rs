@@ -7,26 +7,15 @@ use crate::sense::Sense;
 use crate::unit::{Errors, Unit};
 use headstack_drive::limits::LimitCounts;
 use zerocopy::byteorder::big_endian::U16;
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::IntoBytes;
 
 /// The family.
 pub const ENTRIES: &[Entry] =
     &[Entry::new("LOG SENSE", &[0x4d, 0, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0], Class::Status, log_sense)];
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    page: u8,
-    subpage: u8,
-    length: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Parameter {
-    code: U16,
-    control: u8,
-    length: u8,
+crate::structures! {
+    Head { page: u8, subpage: u8, length: U16 }
+    Parameter { code: U16, control: u8, length: u8 }
 }
 
 type Make = fn(&Unit) -> Vec<(u16, Vec<u8>)>;
@@ -36,15 +25,15 @@ const ALL: u8 = 0xff;
 
 /// Pages and subpages with their parameters; those with a subpage are of disks with duration limits.
 const PAGES: &[(u8, u8, Make)] = &[
-    (0x02, 0, |unit| errors(&unit.counts().writes)),
-    (0x03, 0, |unit| errors(&unit.counts().reads)),
-    (0x05, 0, |unit| errors(&unit.counts().verifies)),
+    (0x02, 0, |unit| errors(&unit.counts.writes)),
+    (0x03, 0, |unit| errors(&unit.counts.reads)),
+    (0x05, 0, |unit| errors(&unit.counts.verifies)),
     // The temperature is not modelled: FFh says that it is not known.
     (0x0d, 0, |_| vec![(0, vec![0, 0xff]), (1, vec![0, 0xff])]),
-    (0x0e, 0, |unit| vec![(4, unit.counts().starts.to_be_bytes().to_vec())]),
+    (0x0e, 0, |unit| vec![(4, unit.counts.starts.to_be_bytes().to_vec())]),
     (0x19, 0x21, limits),
     (0x2f, 0, |unit| {
-        let code = unit.prediction();
+        let code = unit.prediction;
         vec![(0, vec![code.0, code.1, 0xff])]
     }),
 ];
@@ -59,7 +48,7 @@ fn errors(of: &Errors) -> Vec<(u16, Vec<u8>)> {
 
 /// Limits of reads from parameter 11h on, of writes from 21h on.
 fn limits(unit: &Unit) -> Vec<(u16, Vec<u8>)> {
-    let [reads, writes] = unit.limit_counts();
+    let [reads, writes] = &unit.limit_counts;
     let of = |first: u16, counts: &[LimitCounts]| {
         let numbered = (first..).zip(counts);
         let made = numbered.map(|(code, counts)| (code, statistics(counts)));
@@ -74,7 +63,7 @@ const BINARY: u8 = 0x03;
 fn log_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     let cdb: &Page10 = view(call.cdb);
     let (code, subpage) = (cdb.page & 0x3f, cdb.subpage);
-    let there = || PAGES.iter().filter(|p| p.1 == 0 || unit.disk().limits.is_some());
+    let there = || PAGES.iter().filter(|p| p.1 == 0 || unit.disk.limits.is_some());
     let with_subpages = || there().flat_map(|p| [p.0, p.1]);
     let content = match (code, subpage) {
         (0, 0) => {

@@ -8,7 +8,7 @@ use crate::unit::Unit;
 use crate::work::Work;
 use crate::BLOCK;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
@@ -31,47 +31,19 @@ const SP: u8 = 0x01;
 /// Code and subpage that mean all.
 const ALL: (u8, u8) = (0x3f, 0xff);
 
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Header6 {
-    length: u8,
-    medium_type: u8,
-    /// WP and DPOFUA.
-    device: u8,
-    descriptor_length: u8,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Header10 {
-    length: U16,
-    medium_type: u8,
-    device: u8,
-    /// Bit 0: LONGLBA.
-    long: u8,
-    reserved: u8,
-    descriptor_length: U16,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct ShortDescriptor {
-    blocks: U32,
-    /// The upper byte is reserved.
-    block_bytes: U32,
-}
-
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct LongDescriptor {
-    blocks: U64,
-    reserved: U32,
-    block_bytes: U32,
+crate::structures! {
+    /// `device`: WP and DPOFUA.
+    Header6 { length: u8, medium_type: u8, device: u8, descriptor_length: u8 }
+    /// `long`: bit 0: LONGLBA.
+    Header10 { length: U16, medium_type: u8, device: u8, long: u8, reserved: u8, descriptor_length: U16 }
+    /// `block_bytes`: the upper byte is reserved.
+    ShortDescriptor { blocks: U32, block_bytes: U32 }
+    LongDescriptor { blocks: U64, reserved: U32, block_bytes: U32 }
 }
 
 /// WP, and DPOFUA: the bits DPO and FUA are known.
 fn device_byte(unit: &Unit) -> u8 {
-    0x10 | if unit.pages().is_protected() { 0x80 } else { 0 }
+    0x10 | if unit.pages.is_protected() { 0x80 } else { 0 }
 }
 
 /// The pages that are asked for, with the values that are asked for.
@@ -82,7 +54,7 @@ fn pages(unit: &Unit, page: u8, subpage: u8) -> Result<Vec<u8>, Sense> {
     let (code, which) = (page & 0x3f, Values::of(page >> 6));
     let is_all = code == ALL.0;
     let of_code = |p: &&Page| is_all || p.code() == code;
-    let mut of_code = unit.pages().iter().filter(of_code).peekable();
+    let mut of_code = unit.pages.pages.iter().filter(of_code).peekable();
     if of_code.peek().is_none() {
         return Err(Sense::in_cdb(2, 5));
     }
@@ -98,7 +70,7 @@ fn pages(unit: &Unit, page: u8, subpage: u8) -> Result<Vec<u8>, Sense> {
 
 fn short_descriptor(unit: &Unit) -> Vec<u8> {
     let descriptor = ShortDescriptor {
-        blocks: u32::try_from(unit.disk().blocks).unwrap_or(u32::MAX).into(),
+        blocks: u32::try_from(unit.disk.blocks).unwrap_or(u32::MAX).into(),
         block_bytes: BLOCK.into(),
     };
     descriptor.as_bytes().to_vec()
@@ -132,18 +104,17 @@ fn sense10(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         (0, false) => short_descriptor(unit),
         (0, true) => {
             let descriptor =
-                LongDescriptor { blocks: unit.disk().blocks.into(), reserved: 0.into(), block_bytes: BLOCK.into() };
+                LongDescriptor { blocks: unit.disk.blocks.into(), reserved: 0.into(), block_bytes: BLOCK.into() };
             descriptor.as_bytes().to_vec()
         }
         _ => Vec::new(),
     };
     let header = Header10 {
         length: ((6 + descriptor.len() + pages.len()) as u16).into(),
-        medium_type: 0,
         device: device_byte(unit),
         long: u8::from(is_long),
-        reserved: 0,
         descriptor_length: (descriptor.len() as u16).into(),
+        ..FromZeros::new_zeroed()
     };
     let all = [header.as_bytes(), &descriptor, &pages].concat();
     Ok(cut(all, cdb.length.get().into()))
@@ -187,14 +158,14 @@ fn select(
     }
     let (block, pages) = rest.split_at(descriptor);
     check_descriptor(unit, block, at, is_long)?;
-    let (was_cached, before) = (unit.pages().write_cache(), unit.pages().clone());
+    let (was_cached, before) = (unit.pages.write_cache(), unit.pages.clone());
     let save = call.cdb[1] & SP != 0;
     unit.pages.select(pages, at + descriptor, save)?;
-    if *unit.pages() != before {
+    if unit.pages != before {
         unit.modes_changed(call.nexus, &before);
     }
     // What is in the write cache goes to the medium before it is switched off.
-    Ok(if was_cached && !unit.pages().write_cache() { Reply::Work(Work::flush(false)) } else { Reply::Good })
+    Ok(if was_cached && !unit.pages.write_cache() { Reply::Work(Work::flush(false)) } else { Reply::Good })
 }
 
 /// A block descriptor may only say what is so.
@@ -211,7 +182,7 @@ fn check_descriptor(unit: &Unit, block: &[u8], at: usize, is_long: bool) -> Resu
         },
         _ => return Err(Sense::in_parameters(at as u16 - 1)),
     };
-    let same = blocks == 0 || blocks == most || blocks == unit.disk().blocks;
+    let same = blocks == 0 || blocks == most || blocks == unit.disk.blocks;
     match same && bytes & 0x00ff_ffff == BLOCK {
         true => Ok(()),
         false => Err(Sense::in_parameters(at as u16)),

@@ -27,7 +27,7 @@ fn request_sense(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         .map(|code| Sense::new(Key::UnitAttention, code))
         .or(unit.away())
         .or(unit.check_ready().err())
-        .unwrap_or(match unit.prediction() {
+        .unwrap_or(match unit.prediction {
             Code::NONE => Sense::new(Key::NoSense, Code::NONE),
             code => Sense::new(Key::NoSense, code),
         });
@@ -62,7 +62,7 @@ fn start_stop(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
             false => Reply::Work(Work::flush(cdb.flags & 1 != 0)),
         });
     };
-    if wanted != Condition::Active && !unit.disk().has(wanted) {
+    if wanted != Condition::Active && !unit.disk.has(wanted) {
         return Err(Sense::in_cdb(4, 7));
     }
     unit.effect(Effect::Condition(wanted));
@@ -71,7 +71,7 @@ fn start_stop(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 
 /// The self-test of a drive without a failure that is predicted finds nothing.
 fn diagnose(unit: &mut Unit, _: &Call) -> Result<Reply, Sense> {
-    match unit.prediction() {
+    match unit.prediction {
         Code::NONE => Ok(Reply::Good),
         _ => Err(Sense::new(Key::HardwareError, Code(0x3e, 0x03))),
     }

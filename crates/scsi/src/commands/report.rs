@@ -5,12 +5,12 @@ use crate::cdb::{view, Report12};
 use crate::sense::Sense;
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The family.
 pub const ENTRIES: &[Entry] = &[
     Entry::new("REPORT LUNS", &[0xa0, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0], Class::Free, |unit, call| {
-        luns(unit.disk().units, call.cdb).map(Reply::Data)
+        luns(unit.disk.units, call.cdb).map(Reply::Data)
     }),
     Entry::new(
         "REPORT SUPPORTED OPERATION CODES",
@@ -55,38 +55,14 @@ pub fn luns(units: u16, cdb: &crate::cdb::Cdb) -> Result<Vec<u8>, Sense> {
     Ok(all)
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Command {
-    opcode: u8,
-    reserved: u8,
-    action: U16,
-    limit: u8,
-    /// CTDP and SERVACTV.
-    flags: u8,
-    length: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Timeouts {
-    length: U16,
-    reserved: u8,
-    specific: u8,
-    /// Seconds that a command usually takes at most; 0: not said.
-    nominal: U32,
-    /// Seconds after which something may be wrong.
-    recommended: U32,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct One {
-    /// Bit 0: RWCDLP.
-    limit: u8,
-    /// CTDP, CDLP in bits 4 and 3, and whether it is supported.
-    support: u8,
-    length: U16,
+crate::structures! {
+    /// `flags`: CTDP and SERVACTV.
+    Command { opcode: u8, reserved: u8, action: U16, limit: u8, flags: u8, length: U16 }
+    /// `nominal`: seconds that a command usually takes at most; 0: not said; `recommended`: seconds after which
+    /// something may be wrong.
+    Timeouts { length: U16, reserved: u8, specific: u8, nominal: U32, recommended: U32 }
+    /// `limit`: bit 0: RWCDLP; `support`: CTDP, CDLP in bits 4 and 3, and whether it is supported.
+    One { limit: u8, support: u8, length: U16 }
 }
 
 const NOT_SUPPORTED: u8 = 1;
@@ -117,17 +93,16 @@ fn opcodes(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
 
 fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
     let mut all = Vec::new();
-    for entry in of(unit.disk()) {
+    for entry in of(&unit.disk) {
         let (ctdp, action) = (u8::from(with_timeouts) << 1, u8::from(entry.action.is_some()));
         // RWCDLP is bit 6, CDLP bits 3 and 2.
         let limits = rwcdlp(entry) << 6 | entry.limit_page << 2;
         let command = Command {
             opcode: entry.opcode(),
-            reserved: 0,
             action: entry.action.unwrap_or(0).into(),
-            limit: 0,
             flags: limits | ctdp | action,
             length: (entry.usage.len() as u16).into(),
+            ..FromZeros::new_zeroed()
         };
         all.extend_from_slice(command.as_bytes());
         if with_timeouts {
@@ -139,7 +114,7 @@ fn all_commands(unit: &Unit, with_timeouts: bool) -> Vec<u8> {
 
 /// What is known of one command. Option 1 is for commands without, 2 for those with a service action, 3 for both.
 fn one_command(unit: &Unit, option: u8, (opcode, action): (u8, u16), with_timeouts: bool) -> Result<Vec<u8>, Sense> {
-    let mut of_code = of(unit.disk()).filter(|e| e.opcode() == opcode).peekable();
+    let mut of_code = of(&unit.disk).filter(|e| e.opcode() == opcode).peekable();
     let has_actions = of_code.peek().is_some_and(|e| e.action.is_some());
     let is_known = of_code.peek().is_some();
     if is_known && ((option == 1 && has_actions) || (option == 2 && !has_actions)) {

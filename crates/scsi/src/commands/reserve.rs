@@ -6,7 +6,7 @@ use crate::reservation::{Asked, Kind, Told};
 use crate::sense::{Code, Sense};
 use crate::unit::Unit;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 const fn input(name: &'static str, run: fn(&mut Unit, &Call) -> Result<Reply, Sense>) -> Entry {
     let usage = &[0x5e, 0x1f, 0, 0, 0, 0, 0, 0xff, 0xff, 0];
@@ -43,47 +43,29 @@ pub const ENTRIES: &[Entry] = &[
 /// Bytes of the data of PERSISTENT RESERVE OUT.
 const PARAMETERS: u32 = 24;
 
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Parameters {
-    key: U64,
-    action_key: U64,
-    obsolete: U32,
-    /// SPEC_I_PT, ALL_TG_PT, APTPL.
-    flags: u8,
-    reserved: u8,
-    obsolete_too: U16,
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Reservation {
-    key: U64,
-    obsolete: U32,
-    reserved: u8,
-    scope_and_type: u8,
-    obsolete_too: U16,
+crate::structures! {
+    /// `flags`: SPEC_I_PT, ALL_TG_PT, APTPL.
+    Parameters { key: U64, action_key: U64, obsolete: U32, flags: u8, reserved: u8, obsolete_too: U16 }
+    Reservation { key: U64, obsolete: U32, reserved: u8, scope_and_type: u8, obsolete_too: U16 }
 }
 
 fn answer(unit: &Unit, call: &Call, content: &[u8]) -> Result<Reply, Sense> {
     let cdb: &Page10 = view(call.cdb);
-    let generation = unit.reservations().generation();
+    let generation = unit.reservations.generation;
     let all = [&generation.to_be_bytes()[..], &(content.len() as u32).to_be_bytes(), content];
     Ok(cut(all.concat(), cdb.length.get().into()))
 }
 
 fn read_keys(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let keys: Vec<u8> = (unit.reservations().registrations()).flat_map(|r| r.key.to_be_bytes()).collect();
+    let keys: Vec<u8> = (unit.reservations.registrations.iter()).flat_map(|r| r.key.to_be_bytes()).collect();
     answer(unit, call, &keys)
 }
 
 fn read_reservation(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let found = unit.reservations().held().map(|(key, kind)| Reservation {
+    let found = unit.reservations.held().map(|(key, kind)| Reservation {
         key: key.into(),
-        obsolete: 0.into(),
-        reserved: 0,
         scope_and_type: kind as u8,
-        obsolete_too: 0.into(),
+        ..FromZeros::new_zeroed()
     });
     let content = found.map_or(Vec::new(), |r| r.as_bytes().to_vec());
     answer(unit, call, &content)
@@ -96,24 +78,17 @@ fn capabilities(_: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     Ok(cut(data, cdb.length.get().into()))
 }
 
-/// A port as PERSISTENT RESERVE IN names it.
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Port {
-    key: U64,
-    reserved: U32,
-    /// Bit 0: it holds the reservation.
-    flags: u8,
-    scope_and_type: u8,
-    reserved_too: U32,
-    target_port: U16,
-    name_length: U32,
+crate::structures! {
+    /// A port as PERSISTENT RESERVE IN names it. `flags`: bit 0: it holds the reservation.
+    Port {
+        key: U64, reserved: U32, flags: u8, scope_and_type: u8, reserved_too: U32, target_port: U16, name_length: U32,
+    }
 }
 
 fn full_status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
-    let of = unit.reservations();
+    let of = &unit.reservations;
     let mut all = Vec::new();
-    for registration in of.registrations() {
+    for registration in of.registrations.iter() {
         let kind = of.held().map(|(_, kind)| kind);
         let kind = kind.filter(|_| of.holds(&registration.port));
         // A name with port, in format 1 of iSCSI, padded with zeroes to four bytes.
@@ -124,12 +99,11 @@ fn full_status(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
         id.extend_from_slice(&name);
         let port = Port {
             key: registration.key.into(),
-            reserved: 0.into(),
             flags: u8::from(kind.is_some()),
             scope_and_type: kind.map_or(0, |k| k as u8),
-            reserved_too: 0.into(),
             target_port: 1.into(),
             name_length: (id.len() as u32).into(),
+            ..FromZeros::new_zeroed()
         };
         all.extend_from_slice(port.as_bytes());
         all.extend_from_slice(&id);

@@ -124,7 +124,7 @@ pub fn blocks_of(unit: &Unit, cdb: &Cdb, most: u32) -> Result<Blocks, Sense> {
     unit.check_ready()?;
     let named = Blocks::of(cdb);
     let end = named.lba.checked_add(named.blocks.into());
-    if end.is_none_or(|end| end > unit.disk().blocks) || named.lba >= unit.disk().blocks {
+    if end.is_none_or(|end| end > unit.disk.blocks) || named.lba >= unit.disk.blocks {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE).with_information(named.lba));
     }
     match named.blocks > most {

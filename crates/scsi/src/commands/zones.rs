@@ -11,7 +11,7 @@ use headstack_drive::zoned::{ReportingOptions, ZoneAction, ZoneDescriptor, ZoneI
 use headstack_units::Lba;
 use std::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
-use zerocopy::{Immutable, IntoBytes, Unaligned};
+use zerocopy::{transmute, FromZeros};
 
 const ZONED: fn(&Disk) -> bool = |disk| disk.zones.is_some();
 const X: u8 = 0xff;
@@ -56,7 +56,7 @@ const NEVER: [u8; 2] = [0x10, 0x11];
 fn report(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     unit.check_ready()?;
     let cdb: &ServiceIn16 = view(call.cdb);
-    if cdb.lba.get() >= unit.disk().blocks {
+    if cdb.lba.get() >= unit.disk.blocks {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
     }
     use ReportingOptions::*;
@@ -87,34 +87,17 @@ fn manage(unit: &mut Unit, call: &Call) -> Result<Reply, Sense> {
     if cdb.options & 1 != 0 {
         return Ok(Reply::Zones(ZoneCall::Manage(action, ZoneId::All)));
     }
-    if cdb.lba.get() >= unit.disk().blocks {
+    if cdb.lba.get() >= unit.disk.blocks {
         return Err(Sense::illegal(Code::LBA_OUT_OF_RANGE));
     }
     let zone = ZoneId::At(Lba(cdb.lba.get()));
     Ok(Reply::Zones(ZoneCall::Manage(action, zone)))
 }
 
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Head {
-    length: U32,
-    /// 0: the zones differ.
-    same: u8,
-    reserved: [u8; 3],
-    last: U64,
-    rest: [u8; 48],
-}
-
-#[derive(IntoBytes, Immutable, Unaligned)]
-#[repr(C)]
-struct Zone {
-    kind: u8,
-    condition: u8,
-    reserved: [u8; 6],
-    blocks: U64,
-    start: U64,
-    write_pointer: U64,
-    rest: [u8; 32],
+crate::structures! {
+    /// `same`: 0: the zones differ.
+    Head { length: U32, same: u8, reserved: [u8; 3], last: U64, rest: [u8; 48] }
+    Zone { kind: u8, condition: u8, reserved: [u8; 6], blocks: U64, start: U64, write_pointer: U64, rest: [u8; 32] }
 }
 
 /// A write pointer that says nothing.
@@ -129,7 +112,8 @@ const _: () = assert!(size_of::<Zone>() == ENTRY);
 #[derive(Debug)]
 pub struct ZoneList {
     head: [u8; ENTRY],
-    bytes: usize,
+    /// Bytes of the answer.
+    pub bytes: usize,
     /// First block of the first zone.
     first: u64,
     /// Blocks of a zone; only the last one of a drive may be shorter.
@@ -164,21 +148,15 @@ impl ZoneList {
                 n += 1;
             }
         }
-        let head = Head {
-            length: ((n * ENTRY) as u32).into(),
-            same: 0,
-            reserved: [0; 3],
-            last: (disk.blocks - 1).into(),
-            rest: [0; 48],
-        };
-        let mut bytes = [0; ENTRY];
-        bytes.copy_from_slice(head.as_bytes());
-        ZoneList { head: bytes, bytes: ((1 + n.min(room)) * ENTRY).min(length as usize), first, blocks, is_in }
-    }
-
-    /// Bytes of the answer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+        let head =
+            Head { length: ((n * ENTRY) as u32).into(), last: (disk.blocks - 1).into(), ..FromZeros::new_zeroed() };
+        ZoneList {
+            head: transmute!(head),
+            bytes: ((1 + n.min(room)) * ENTRY).min(length as usize),
+            first,
+            blocks,
+            is_in,
+        }
     }
 
     /// Bytes of memory that it takes itself.
@@ -224,16 +202,12 @@ impl ZoneList {
 }
 
 fn described_as(zone: ZoneDescriptor) -> [u8; ENTRY] {
-    let descriptor = Zone {
+    transmute!(Zone {
         kind: zone.zone_type as u8,
         condition: (zone.condition as u8) << 4,
-        reserved: [0; 6],
         blocks: zone.blocks.into(),
         start: zone.start.0.into(),
         write_pointer: zone.write_pointer.map_or(NO_POINTER, |p| p.0).into(),
-        rest: [0; 32],
-    };
-    let mut bytes = [0; ENTRY];
-    bytes.copy_from_slice(descriptor.as_bytes());
-    bytes
+        ..Zone::new_zeroed()
+    })
 }

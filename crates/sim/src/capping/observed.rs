@@ -66,7 +66,8 @@ pub(crate) struct Observed {
     /// The number of the first drive.
     first: usize,
     interval: Interval,
-    drives: Vec<OfDrive>,
+    /// What was counted of each drive.
+    pub(super) drives: Vec<OfDrive>,
 }
 
 impl Observed {
@@ -99,10 +100,5 @@ impl Observed {
     /// Moves what ended since the last reading into the interval of all drives.
     pub(super) fn move_to(&mut self, all: &mut Interval) {
         all.take(&mut self.interval, self.first);
-    }
-
-    /// What was counted of each drive.
-    pub(super) fn into_drives(self) -> Vec<OfDrive> {
-        self.drives
     }
 }

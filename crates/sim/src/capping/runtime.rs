@@ -247,7 +247,7 @@ impl Capper {
     pub fn into_outcome(mut self, observed: Vec<Observed>) -> CappingOutcome {
         for mut own in observed {
             self.read(&mut own);
-            for drive in own.into_drives() {
+            for drive in own.drives {
                 self.outcome.by_drive.push(drive.times);
                 self.outcome.within.push(drive.n_short);
             }

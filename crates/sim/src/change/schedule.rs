@@ -55,6 +55,7 @@ pub fn dry_run_layers(changes: &[Planned], tree: &mut Tree) -> Result<(), SpecEr
 }
 
 /// The changes of a system, and which of them is next.
+#[derive(Default)]
 pub struct Schedule<'a> {
     changes: Cow<'a, [Planned]>,
     first: Option<Time>,

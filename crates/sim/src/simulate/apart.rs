@@ -134,7 +134,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.take_failure()?;
             self.report();
             if self.options.progress.is_cancelled() {
-                self.outcome().partial = true;
+                self.tracker.observers.outcome.partial = true;
                 break;
             }
             let times = self.taken.min(self.options.exact_limit as u64);
@@ -270,7 +270,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// After the last request of all parts, or when the run is cancelled.
     fn end_apart(&mut self) -> Result<(), SimulateError> {
-        let is_partial = self.outcome().partial;
+        let is_partial = self.tracker.observers.outcome.partial;
         let waits = |p: &&Run<M>| p.tracker.in_flight > 0 && !is_partial;
         if let Some(part) = self.parts.iter().find(waits) {
             return Err(SimulateError::Lost { drive: part.tracker.first, waiting: part.tracker.in_flight });
@@ -290,7 +290,7 @@ impl<M: Member> Run<'_, '_, M> {
     pub(super) fn absorb_parts(&mut self) {
         for part in &mut self.parts {
             let none = Outcome::new(0, self.options);
-            let mut own = std::mem::replace(part.outcome(), none);
+            let mut own = std::mem::replace(&mut part.tracker.observers.outcome, none);
             let members = std::mem::take(&mut own.members);
             let whole = &mut self.tracker.observers.outcome;
             let places = &mut whole.members[part.tracker.first..];

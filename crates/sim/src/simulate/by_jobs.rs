@@ -16,7 +16,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.report();
             self.tracker.observers.settle();
             if self.options.progress.is_cancelled() {
-                self.outcome().partial = true;
+                self.tracker.observers.outcome.partial = true;
                 return false;
             }
         }
@@ -25,7 +25,7 @@ impl<M: Member> Run<'_, '_, M> {
 
     /// The request of a thread reaches the array; false as [`Run::arrive`].
     pub(super) fn arrive_of_thread(&mut self, now: Time, request: &Request) -> bool {
-        self.outcome().seen.alignment.add(request);
+        self.tracker.observers.outcome.seen.alignment.add(request);
         self.arrive(now, request)
     }
 }

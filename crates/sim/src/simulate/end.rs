@@ -16,12 +16,12 @@ impl<M: Member> Run<'_, '_, M> {
         }
         self.marks.passed = self.marks.passed.max(now);
         self.take_in_order();
-        if self.outcome().partial {
+        if self.tracker.observers.outcome.partial {
             // What completed until the interrupt counts, so that parts of systems can be compared.
             self.advance_all(self.last_arrival);
         }
         let mut steps = 0u64;
-        while self.tracker.in_flight > 0 && !self.outcome().partial {
+        while self.tracker.in_flight > 0 && !self.tracker.observers.outcome.partial {
             let (time, member) = self.earliest();
             let due = self.next_mark();
             let is_stuck = time == Time::NEVER && self.marks.schedule.due == Time::NEVER;
@@ -40,7 +40,7 @@ impl<M: Member> Run<'_, '_, M> {
             self.step::<false>(member, time, Time(time.0 + 1))?;
             steps += 1;
             if steps % 1024 == 0 && self.options.progress.is_cancelled() {
-                self.outcome().partial = true;
+                self.tracker.observers.outcome.partial = true;
             }
         }
         self.report();

@@ -8,6 +8,7 @@ use headstack_engine::ByMode;
 use headstack_units::Time;
 
 /// Times at which something other than an arrival or an event of a drive happens, and how far a run has come.
+#[derive(Default)]
 pub(super) struct Marks<'a> {
     pub schedule: Schedule<'a>,
     /// Next time at which energy is sampled; NEVER before the warm-up's end.
@@ -34,13 +35,9 @@ impl<'a> Marks<'a> {
         Marks {
             schedule: Schedule::new(changes),
             next_sample: Time::NEVER,
-            now: Time::ZERO,
-            passed: Time::ZERO,
-            next_check: Time::ZERO,
-            first: None,
             over: Time::NEVER,
             warm: Time::NEVER,
-            measuring: false,
+            ..Marks::default()
         }
     }
 }
@@ -81,7 +78,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.sample(at);
             self.renew();
-            self.marks.next_sample = self.outcome().series.next_boundary(at);
+            self.marks.next_sample = self.tracker.observers.outcome.series.next_boundary(at);
         }
     }
 

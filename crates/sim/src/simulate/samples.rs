@@ -51,7 +51,7 @@ impl<M: Member> Run<'_, '_, M> {
         let joules = self.members.iter_mut().map(|m| m.joules(at));
         self.samples.joules.extend(joules);
         self.renew();
-        let width_ns = self.outcome().series.width_ns();
+        let width_ns = self.tracker.observers.outcome.series.width_ns;
         self.samples.widths_ns.push(width_ns);
         self.samples.next = Time(at.0 + self.samples.width_ns);
     }
@@ -62,7 +62,7 @@ impl<M: Member> Run<'_, '_, M> {
         if next == Time::NEVER {
             return next;
         }
-        let width_ns = self.outcome().series.width_ns();
+        let width_ns = self.tracker.observers.outcome.series.width_ns;
         let parts = self.parts.iter_mut();
         parts.for_each(|part| part.samples.begin(next, width_ns));
         Time(next.0.saturating_add(width_ns.saturating_mul(MOST)))
@@ -95,7 +95,7 @@ impl<M: Member> Run<'_, '_, M> {
             }
             self.tracker.observers.sample(at, sum);
             self.marks.passed = at;
-            self.marks.next_sample = self.outcome().series.next_boundary(at);
+            self.marks.next_sample = self.tracker.observers.outcome.series.next_boundary(at);
         }
         let parts = self.parts.iter_mut();
         parts.for_each(|part| part.samples.begin(Time::NEVER, 0));

@@ -5,12 +5,6 @@ use headstack_trace::Request;
 use headstack_units::Time;
 
 impl Seen {
-    /// Counts the requests of a batch that were taken.
-    #[inline(never)]
-    pub(super) fn see(&mut self, taken: &[Request]) {
-        self.alignment.add_all(taken);
-    }
-
     /// A request reaches beyond the end of its device, or begins below zero.
     #[cold]
     pub(super) fn see_beyond(&mut self, request: &Request, device_blocks: u64) {

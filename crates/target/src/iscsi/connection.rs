@@ -59,7 +59,7 @@ impl Connection {
         Connection {
             number,
             address,
-            stage: Stage::Login(Box::default()),
+            stage: Stage::Login(Box::new(Login::new())),
             input: BytesMut::new(),
             output: BytesMut::new(),
             is_silent: false,
@@ -93,7 +93,7 @@ impl Connection {
             let digests = match &self.stage {
                 _ if self.is_cut => return has_begun,
                 Stage::Login(_) => Digests::default(),
-                Stage::Session(session) if !session.leaves => session.parameters().digests,
+                Stage::Session(session) if !session.leaves => session.parameters.digests,
                 _ => return has_begun,
             };
             let before = self.input.len();
@@ -140,7 +140,7 @@ impl Connection {
                     Next::Done(negotiated) => {
                         let session = Session::new(self.number, &negotiated);
                         if let Some(target) = session.target {
-                            for device in shared.shelf.targets()[target].units.clone() {
+                            for device in shared.shelf.targets[target].units.clone() {
                                 let unit = shared.shelf.unit(device);
                                 unit.connect(Nexus(self.number), &session.port);
                             }
@@ -180,7 +180,7 @@ impl Connection {
     ) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
         if let (Stage::Session(session), true) = (&mut self.stage, self.output.is_empty()) {
-            session.replies().fill(&mut self.output, live, work.to_send(share))?;
+            session.replies.fill(&mut self.output, live, work.to_send(share))?;
             work.did(self.output.len());
         }
         drain(socket, &mut self.output)
@@ -205,7 +205,7 @@ impl crate::clients::Connection for Connection {
     }
 
     fn untaken(&self) -> usize {
-        self.output.len() + self.session_ref().map_or(0, |s| s.replies.bytes())
+        self.output.len() + self.session_ref().map_or(0, |s| s.replies.bytes)
     }
 
     fn receive(&mut self, socket: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {

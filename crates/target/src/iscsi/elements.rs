@@ -37,7 +37,7 @@ pub struct Elements {
 
 /// Number of elements of a drive; 0 if they are not known.
 pub fn number(drive: &Drive) -> u32 {
-    let spec = drive.design().spec();
+    let spec = drive.design.spec();
     let model = spec.mapping.get("model").and_then(|model| model.as_str());
     match spec.dash == Dash::default() && matches!(model, None | Some("zoned")) {
         true => spec.geometry.surfaces,
@@ -47,7 +47,7 @@ pub fn number(drive: &Drive) -> u32 {
 
 /// Whether a drive can become a smaller one.
 pub fn truncates(drive: &Drive) -> bool {
-    let spec = serde_json::to_value(drive.design().spec());
+    let spec = serde_json::to_value(drive.design.spec());
     let is_supported = |spec: Value| depopulation::check(&spec).is_ok();
     number(drive) > 1 && drive.zone_rules().is_none() && spec.is_ok_and(is_supported)
 }
@@ -70,7 +70,7 @@ pub fn away_for(remake: &Remake) -> Away {
 
 /// Calls `each` with the surface and the logical blocks of every track of a drive, in order of address.
 fn tracks(drive: &Drive, mut each: impl FnMut(u16, Range<u64>)) {
-    let design = drive.design();
+    let design = &drive.design;
     let geometry = &design.spec().geometry;
     // It was built before.
     let Ok(layout) = layout::build(geometry, &design.models().layouts) else { return };
@@ -106,7 +106,7 @@ impl Elements {
         let (now, system) = live.system();
         let path = system.view(now, device).drive.map(|(path, _)| path);
         let system = live.system_as_it_is();
-        let Some((drive, path)) = system.tree().drive_of(device).zip(path) else {
+        let Some((drive, path)) = system.tree.drive_of(device).zip(path) else {
             return unit.check(&no_such_element());
         };
         let element = match call {
@@ -152,7 +152,7 @@ impl Elements {
         blocks: Option<u64>,
     ) -> Ending {
         // They are known only as long as all are there.
-        if let Some(drive) = live.system_as_it_is().tree().drive_of(device) {
+        if let Some(drive) = live.system_as_it_is().tree.drive_of(device) {
             self.blocks(drive);
         }
         match live.remake(device, heads, blocks) {

@@ -7,36 +7,12 @@ use crate::iscsi::shelf::{disk_of, Shelf, Target};
 use crate::live::Live;
 use crate::TargetError;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
 
 /// The name of the target that is served.
 pub const TARGET: &str = "iqn.2026-11.org.headstack:fuzz";
 
 /// A second target, of the same length of name, whose unit is the last device of a system.
 pub const OTHER_TARGET: &str = "iqn.2026-11.org.headstack:good";
-
-/// An initiator that has sent everything already, and takes every answer.
-struct Sent<'a> {
-    rest: &'a [u8],
-    taken: Vec<u8>,
-}
-
-impl Read for Sent<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.rest.read(buffer)
-    }
-}
-
-impl Write for Sent<'_> {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.taken.extend_from_slice(data);
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A shelf with one target, whose units are the devices of a system; the last of several is a target of its own.
 pub fn shelf(live: &mut Live) -> Shelf {
@@ -55,9 +31,11 @@ pub fn shelf(live: &mut Live) -> Shelf {
     Shelf::new(targets, disks)
 }
 
-/// One initiator: what it sends, in pieces of at most so many bytes, and its connection.
+/// One initiator, which has sent everything already and takes every answer: what is left of that, in pieces of at most so
+/// many bytes, what it has got, and its connection.
 struct Initiator<'a> {
-    client: Sent<'a>,
+    rest: &'a [u8],
+    taken: Vec<u8>,
     connection: Connection,
     buffer: Vec<u8>,
     is_over: bool,
@@ -66,7 +44,8 @@ struct Initiator<'a> {
 impl<'a> Initiator<'a> {
     fn new(number: u64, bytes: &'a [u8], piece: usize) -> Initiator<'a> {
         Initiator {
-            client: Sent { rest: bytes, taken: Vec::new() },
+            rest: bytes,
+            taken: Vec::new(),
             connection: Connection::new(number, "127.0.0.1:3260".into()),
             buffer: vec![0; piece.max(1)],
             is_over: false,
@@ -78,17 +57,17 @@ impl<'a> Initiator<'a> {
         if self.is_over {
             return;
         }
-        let before = (self.client.rest.len(), self.client.taken.len());
+        let before = (self.rest.len(), self.taken.len());
         let connection = &mut self.connection;
         let room = connection.room().min(self.buffer.len());
         let buffer = &mut self.buffer[..room];
-        let is_silent = room > 0 && connection.receive(&mut self.client, buffer).is_err();
+        let is_silent = room > 0 && connection.receive(&mut self.rest, buffer).is_err();
         let mut shared = Shared { shelf, admission, most_places: 64, share: MOST_UNTAKEN };
         let mut work = Work::of(WORK_BYTES);
         connection.step(&mut shared, live, &mut work);
-        let is_gone = connection.send(&mut self.client, live, MOST_UNTAKEN, &mut work).is_err();
-        let is_same = before == (self.client.rest.len(), self.client.taken.len());
-        let is_quiet = is_same && self.client.rest.is_empty() && live.outstanding() == 0;
+        let is_gone = connection.send(&mut self.taken, live, MOST_UNTAKEN, &mut work).is_err();
+        let is_same = before == (self.rest.len(), self.taken.len());
+        let is_quiet = is_same && self.rest.is_empty() && live.outstanding() == 0;
         self.is_over = is_silent || is_gone || connection.is_over() || is_quiet;
         if self.is_over {
             connection.close(shelf, live);
@@ -128,5 +107,5 @@ pub fn converse(
         }
         shelf.take_orders();
     }
-    Ok(all.into_values().map(|i| i.client.taken).collect())
+    Ok(all.into_values().map(|i| i.taken).collect())
 }

@@ -113,7 +113,7 @@ const CONTINUE: u8 = 0x40;
 const DECLARED: [&str; 5] = ["AuthMethod", "InitiatorName", "InitiatorAlias", "TargetName", "SessionType"];
 
 /// A login.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Login {
     stage: Option<u8>,
     /// Keys that came in units with the bit C.
@@ -137,20 +137,7 @@ pub struct Login {
 impl Login {
     /// Before the first unit.
     pub fn new() -> Login {
-        Login {
-            stage: None,
-            parts: Vec::new(),
-            initiator: None,
-            target: None,
-            chap: None,
-            is_free: false,
-            parameters: Parameters::default(),
-            seen: BTreeSet::new(),
-            is_declared: false,
-            stat_sn: 1,
-            units: 0,
-            key_bytes: 0,
-        }
+        Login { stat_sn: 1, ..Login::default() }
     }
 
     /// Answers a unit.
@@ -277,7 +264,7 @@ impl Login {
             Some("Discovery") => None,
             None | Some("Normal") => {
                 let name = find("TargetName").ok_or(Refusal::Missing)?;
-                let found = shelf.targets().iter().position(|t| t.name == name);
+                let found = shelf.targets.iter().position(|t| t.name == name);
                 Some(found.ok_or(Refusal::NotFound)?)
             }
             Some(_) => return Err(Refusal::SessionType),
@@ -332,11 +319,5 @@ impl Login {
         }
         self.parameters.first_burst = self.parameters.first_burst.min(self.parameters.most_burst);
         Ok(())
-    }
-}
-
-impl Default for Login {
-    fn default() -> Login {
-        Login::new()
     }
 }

@@ -49,29 +49,15 @@ pub mod reason {
 pub const FINAL: u8 = 0x80;
 
 macro_rules! units {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty),+ $(,)? })+) => {
-        $(
-            $(#[$doc])*
-            #[allow(missing_docs)]
-            #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
-            #[repr(C)]
-            pub struct $name {
-                pub opcode: u8,
-                pub flags: u8,
-                $($(#[$field_doc])* pub $field: $kind),+
-            }
-            const _: () = assert!(size_of::<$name>() == HEADER);
-        )+
-    };
+    ($($(#[$doc:meta])* $name:ident { $($fields:tt)+ })+) => { $(
+        headstack_scsi::structures! { $(#[$doc])* pub $name { opcode: u8, flags: u8, $($fields)+ } }
+        const _: () = assert!(size_of::<$name>() == HEADER);
+    )+ };
 }
 
-/// Lengths of what follows a header.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, Default)]
-#[repr(C)]
-pub struct Lengths {
-    /// Additional headers, in words of four bytes.
-    pub ahs_words: u8,
-    data: [u8; 3],
+headstack_scsi::structures! {
+    /// Lengths of what follows a header. `ahs_words`: additional headers, in words of four bytes.
+    pub Lengths { ahs_words: u8, data: [u8; 3] }
 }
 
 impl Lengths {
@@ -90,247 +76,84 @@ impl Lengths {
 
 units! {
     /// What all units have in common.
-    Basic {
-        /// Other fields.
-        specific: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Other fields.
-        rest: [u8; 28],
-    }
-    /// SCSI Command.
+    Basic { specific: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32, rest: [u8; 28] }
+    /// SCSI Command. `expected`: bytes that the initiator expects to transfer; `cdb`: descriptor block.
     Command {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Bytes that the initiator expects to transfer.
-        expected: U32,
-        cmd_sn: U32,
-        exp_stat_sn: U32,
-        /// Descriptor block.
-        cdb: [u8; 16],
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        expected: U32, cmd_sn: U32, exp_stat_sn: U32, cdb: [u8; 16],
     }
-    /// SCSI Response.
+    /// SCSI Response. `response`: whether the target carried the command out; `snack`: tag of a lost acknowledgement;
+    /// `exp_data_sn`: number of R2T and Data-In units; `read_residual`: of bidirectional commands; `residual`: bytes
+    /// that were not transferred.
     Response {
-        /// Whether the target carried the command out.
-        response: u8,
-        status: u8,
-        lengths: Lengths,
-        reserved: [u8; 8],
-        itt: U32,
-        /// Tag of a lost acknowledgement.
-        snack: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Number of R2T and Data-In units.
-        exp_data_sn: U32,
-        /// Of bidirectional commands.
-        read_residual: U32,
-        /// Bytes that were not transferred.
-        residual: U32,
+        response: u8, status: u8, lengths: Lengths, reserved: [u8; 8], itt: U32,
+        snack: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, exp_data_sn: U32, read_residual: U32, residual: U32,
     }
-    /// Task Management Function Request.
+    /// Task Management Function Request. `referenced`: the task that is meant; `ref_cmd_sn`: number of its command;
+    /// `exp_data_sn`: of a task that moves to another connection.
     TaskRequest {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// The task that is meant.
-        referenced: U32,
-        cmd_sn: U32,
-        exp_stat_sn: U32,
-        /// Number of the command of the task that is meant.
-        ref_cmd_sn: U32,
-        /// Of a task that moves to another connection.
-        exp_data_sn: U32,
-        reserved_too: [u8; 8],
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        referenced: U32, cmd_sn: U32, exp_stat_sn: U32, ref_cmd_sn: U32, exp_data_sn: U32, reserved_too: [u8; 8],
     }
-    /// Task Management Function Response, Logout Response.
+    /// Task Management Function Response, Logout Response. `times`: reserved; then times of a logout.
     ShortResponse {
-        /// The answer.
-        response: u8,
-        reserved: u8,
-        lengths: Lengths,
-        reserved_too: [u8; 8],
-        itt: U32,
-        word: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Reserved; then times of a logout.
-        times: [U16; 6],
+        response: u8, reserved: u8, lengths: Lengths, reserved_too: [u8; 8], itt: U32,
+        word: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, times: [U16; 6],
     }
-    /// Data-Out.
+    /// Data-Out. `ttt`: tag of the R2T that it answers; `data_sn`: number in its sequence; `offset`: place of its first
+    /// byte in the data of the command.
     DataOut {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Tag of the R2T that it answers.
-        ttt: U32,
-        word: U32,
-        exp_stat_sn: U32,
-        word_too: U32,
-        /// Number in its sequence.
-        data_sn: U32,
-        /// Place of its first byte in the data of the command.
-        offset: U32,
-        last: U32,
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        ttt: U32, word: U32, exp_stat_sn: U32, word_too: U32, data_sn: U32, offset: U32, last: U32,
     }
-    /// Data-In.
+    /// Data-In. `status`: with the bit S; `ttt`: tag for an acknowledgement; `data_sn`: number among the units of the
+    /// command; `offset`: place of its first byte in the data of the command; `residual`: bytes not transferred.
     DataIn {
-        reserved: u8,
-        /// Status, with the bit S.
-        status: u8,
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Tag for an acknowledgement.
-        ttt: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Number among the units of the command.
-        data_sn: U32,
-        /// Place of its first byte in the data of the command.
-        offset: U32,
-        /// Bytes that were not transferred.
-        residual: U32,
+        reserved: u8, status: u8, lengths: Lengths, lun: [u8; 8], itt: U32,
+        ttt: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, data_sn: U32, offset: U32, residual: U32,
     }
-    /// Ready To Transfer.
+    /// Ready To Transfer. `ttt`: tag that Data-Out repeats; `stat_sn`: next status; `r2t_sn`: number among the R2T of
+    /// the command; `offset`, `desired`: first byte and bytes that are wanted.
     ReadyToTransfer {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Tag that Data-Out repeats.
-        ttt: U32,
-        /// Next status.
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Number among the R2T of the command.
-        r2t_sn: U32,
-        /// First byte that is wanted.
-        offset: U32,
-        /// Bytes that are wanted.
-        desired: U32,
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        ttt: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, r2t_sn: U32, offset: U32, desired: U32,
     }
-    /// Text Request, NOP-Out.
+    /// Text Request, NOP-Out. `ttt`: tag of the target.
     Request {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Tag of the target.
-        ttt: U32,
-        cmd_sn: U32,
-        exp_stat_sn: U32,
-        rest: [u8; 16],
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        ttt: U32, cmd_sn: U32, exp_stat_sn: U32, rest: [u8; 16],
     }
-    /// Text Response, NOP-In.
+    /// Text Response, NOP-In. `ttt`: tag of the target.
     Answer {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Tag of the target.
-        ttt: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        rest: [u8; 12],
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        ttt: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, rest: [u8; 12],
     }
-    /// Login Request.
+    /// Login Request. `isid`, `tsih`: the initiator's and the target's part of the session's number; `cid`: number of
+    /// the connection.
     LoginRequest {
-        /// Highest version.
-        version_max: u8,
-        /// Lowest version.
-        version_min: u8,
-        lengths: Lengths,
-        /// The initiator's part of the session's number.
-        isid: [u8; 6],
-        /// The target's part.
-        tsih: U16,
-        itt: U32,
-        /// Number of the connection.
-        cid: U16,
-        reserved: U16,
-        cmd_sn: U32,
-        exp_stat_sn: U32,
-        rest: [u8; 16],
+        version_max: u8, version_min: u8, lengths: Lengths, isid: [u8; 6], tsih: U16, itt: U32,
+        cid: U16, reserved: U16, cmd_sn: U32, exp_stat_sn: U32, rest: [u8; 16],
     }
-    /// Login Response.
+    /// Login Response. `version`: the one in use; `isid`, `tsih`: as in the request; `status`: class and detail.
     LoginResponse {
-        /// Highest version.
-        version_max: u8,
-        /// The version in use.
-        version: u8,
-        lengths: Lengths,
-        /// The initiator's part of the session's number.
-        isid: [u8; 6],
-        /// The target's part.
-        tsih: U16,
-        itt: U32,
-        word: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Class and detail.
-        status: U16,
-        rest: [u8; 10],
+        version_max: u8, version: u8, lengths: Lengths, isid: [u8; 6], tsih: U16, itt: U32,
+        word: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, status: U16, rest: [u8; 10],
     }
-    /// Logout Request.
+    /// Logout Request. `cid`: number of the connection.
     LogoutRequest {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        itt: U32,
-        /// Number of the connection.
-        cid: U16,
-        word: U16,
-        cmd_sn: U32,
-        exp_stat_sn: U32,
-        rest: [u8; 16],
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32,
+        cid: U16, word: U16, cmd_sn: U32, exp_stat_sn: U32, rest: [u8; 16],
     }
-    /// Asynchronous Message.
+    /// Asynchronous Message. `itt`: no tag; `event`: what has happened; `vendor_code`: code of the maker.
     AsyncMessage {
-        reserved: [u8; 2],
-        lengths: Lengths,
-        lun: [u8; 8],
-        /// No tag.
-        itt: U32,
-        word: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// What has happened.
-        event: u8,
-        /// Code of the maker.
-        vendor_code: u8,
-        /// Particulars.
-        parameters: [U16; 3],
-        last: U32,
+        reserved: [u8; 2], lengths: Lengths, lun: [u8; 8], itt: U32, word: U32, stat_sn: U32, exp_cmd_sn: U32,
+        max_cmd_sn: U32, event: u8, vendor_code: u8, parameters: [U16; 3], last: U32,
     }
-    /// Reject. The header of what is rejected follows as data.
+    /// Reject. The header of what is rejected follows as data. `reason`: why; `itt`: no tag; `data_sn`: of Data-In and
+    /// R2T that are asked for again.
     Reject {
-        /// Why.
-        reason: u8,
-        reserved: u8,
-        lengths: Lengths,
-        lun: [u8; 8],
-        /// No tag.
-        itt: U32,
-        word: U32,
-        stat_sn: U32,
-        exp_cmd_sn: U32,
-        max_cmd_sn: U32,
-        /// Of Data-In and R2T that are asked for again.
-        data_sn: U32,
-        rest: [u8; 8],
+        reason: u8, reserved: u8, lengths: Lengths, lun: [u8; 8], itt: U32,
+        word: U32, stat_sn: U32, exp_cmd_sn: U32, max_cmd_sn: U32, data_sn: U32, rest: [u8; 8],
     }
 }
 

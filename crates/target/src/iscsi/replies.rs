@@ -10,7 +10,7 @@ use headstack_scsi::status::Status;
 use headstack_scsi::unit::Ending;
 use std::collections::VecDeque;
 use std::io;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{transmute, FromBytes, Immutable, IntoBytes};
 
 /// What is known of the transfer of a command.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ impl Data {
 }
 
 #[derive(Debug)]
-enum Reply {
+pub(crate) enum Reply {
     /// A unit. Perhaps its status is counted.
     Unit {
         header: [u8; HEADER],
@@ -126,9 +126,9 @@ impl Reply {
 /// Answers in the order in which they are sent.
 #[derive(Debug)]
 pub struct Replies {
-    waiting: VecDeque<Reply>,
+    pub(crate) waiting: VecDeque<Reply>,
     /// Bytes of memory that they take.
-    bytes: usize,
+    pub bytes: usize,
     digests: Digests,
     /// Most data of a unit.
     pub most_sent: u32,
@@ -136,7 +136,8 @@ pub struct Replies {
     stat_sn: u32,
     /// Next command that is expected.
     pub exp_cmd_sn: u32,
-    max_cmd_sn: u32,
+    /// The last command that the initiator may send.
+    pub max_cmd_sn: u32,
 }
 
 impl Replies {
@@ -154,11 +155,6 @@ impl Replies {
         }
     }
 
-    /// Bytes of memory that they take.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     fn push(&mut self, reply: Reply) {
         self.bytes += reply.bytes();
         self.waiting.push_back(reply);
@@ -168,16 +164,6 @@ impl Replies {
         let reply = self.waiting.pop_front()?;
         self.bytes -= reply.bytes();
         Some(reply)
-    }
-
-    /// Whether none waits.
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    /// The last command that the initiator may send.
-    pub fn max_cmd_sn(&self) -> u32 {
-        self.max_cmd_sn
     }
 
     /// Adds a unit whose numbers are filled in when it is sent.
@@ -302,16 +288,14 @@ impl Replies {
             unit.residual = residual.into();
             self.count_ahead();
         }
-        let mut header = [0; HEADER];
-        header.copy_from_slice(unit.as_bytes());
-        let header = self.numbered(header, is_last);
+        let header = self.numbered(transmute!(unit), is_last);
         pdu::put_header(out, &header, self.digests);
         let start = out.len();
         let (at, end) = (data.sent as usize, (data.sent + bytes) as usize);
         match &data.content {
             Content::Here(content) => out.put_slice(&content[at..end]),
             Content::Zones(device, zones) => {
-                let drive = live.system_as_it_is().tree().drive_of(*device);
+                let drive = live.system_as_it_is().tree.drive_of(*device);
                 let zone = |from| drive?.report_zones(from, ReportingOptions::All).next();
                 out.put_slice(&zones.part(at..end, zone));
             }

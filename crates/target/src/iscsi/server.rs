@@ -45,7 +45,8 @@ pub struct Iscsi {
     window: Option<u32>,
     shelf: Shelf,
     clients: Clients<Connection>,
-    sessions: u64,
+    /// Sessions that were served.
+    pub sessions: u64,
 }
 
 /// A name with the characters that a target's may have.
@@ -109,17 +110,12 @@ impl Iscsi {
             let units = 0..target.units.len();
             units.map(|lun| format!("{of}/{lun}")).collect::<Vec<_>>()
         };
-        self.shelf.targets().iter().flat_map(each).collect()
-    }
-
-    /// Sessions that were served.
-    pub fn sessions(&self) -> u64 {
-        self.sessions
+        self.shelf.targets.iter().flat_map(each).collect()
     }
 
     /// Most commands of a session that logs in now.
     fn most_places(&self) -> u32 {
-        let share = (ALL_PLACES / (self.clients.len() as u32 + 1)).max(2);
+        let share = (ALL_PLACES / (self.clients.clients.len() as u32 + 1)).max(2);
         self.window.map_or(share, |window| window.min(share))
     }
 
@@ -129,7 +125,7 @@ impl Iscsi {
     /// The connection must be closed.
     fn serve_client(&mut self, watch: Watch, live: &mut Live, client: &mut Client<Connection>) -> io::Result<()> {
         let (most_places, share) = (self.most_places(), self.clients.share());
-        self.shelf.room.sessions = self.clients.len() + 1;
+        self.shelf.room.sessions = self.clients.clients.len() + 1;
         self.clients.receive(client)?;
         let (key, connection) = (client.key, &mut client.connection);
         let mut shared = Shared { shelf: &mut self.shelf, admission: &self.admission, most_places, share };
@@ -163,7 +159,7 @@ impl Iscsi {
                 match &order {
                     Order::Clear { units, by, ends } if key != *by => {
                         session.abort_units(units, shelf, live);
-                        let of = session.target.map(|t| shelf.targets()[t].units.clone());
+                        let of = session.target.map(|t| shelf.targets[t].units.clone());
                         match *ends && of.as_ref() == Some(units) {
                             true => Turn::Last,
                             false => Turn::Next,
@@ -182,7 +178,7 @@ impl Iscsi {
 
 impl FrontEnd for Iscsi {
     fn begin(&mut self, watch: Watch) -> io::Result<()> {
-        self.shelf.front_end = watch.front_end();
+        self.shelf.front_end = watch.front_end;
         self.clients.begin(watch)
     }
 

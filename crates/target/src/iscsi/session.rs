@@ -107,7 +107,8 @@ pub struct Session {
     pub port: String,
     /// The target; `None` for discovery.
     pub target: Option<usize>,
-    parameters: Parameters,
+    /// What it agreed on.
+    pub parameters: Parameters,
     exp_cmd_sn: u32,
     tasks: BTreeMap<u32, Task>,
     /// Tasks that wait for room for their data.
@@ -115,7 +116,8 @@ pub struct Session {
     next_ttt: u32,
     /// What is left of the answer to a text request.
     text: Vec<u8>,
-    pub(super) replies: Replies,
+    /// The answers.
+    pub replies: Replies,
     /// When all data came of those that were asked for at once.
     came: Instant,
     /// Bytes of room that its writes have.
@@ -162,11 +164,6 @@ impl Session {
         Owner { session: self.number, itt }
     }
 
-    /// What it agreed on.
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-
     /// When data were asked for that have not come, or others came last; of several, the oldest.
     pub fn asked_since(&self) -> Option<Instant> {
         let open = self.tasks.values().filter(|t| t.is_open || t.asked.is_some());
@@ -175,17 +172,12 @@ impl Session {
 
     /// Whether no command is open and no answer waits.
     pub fn is_idle(&self) -> bool {
-        self.tasks.is_empty() && self.replies.is_empty()
+        self.tasks.is_empty() && self.replies.waiting.is_empty()
     }
 
     /// Whether answers wait.
     pub fn has_replies(&self) -> bool {
-        !self.replies.is_empty()
-    }
-
-    /// The answers.
-    pub fn replies(&mut self) -> &mut Replies {
-        &mut self.replies
+        !self.replies.waiting.is_empty()
     }
 
     /// Whether a command waits for room for its data.
@@ -241,7 +233,7 @@ impl Session {
             return Ok(true);
         }
         let ahead = number.wrapping_sub(self.exp_cmd_sn);
-        let room = self.replies.max_cmd_sn().wrapping_sub(self.exp_cmd_sn);
+        let room = self.replies.max_cmd_sn.wrapping_sub(self.exp_cmd_sn);
         if ahead > room || room == u32::MAX {
             return Ok(false);
         }
@@ -291,7 +283,7 @@ impl Session {
             is_counted: !pdu.is_immediate(),
             units_sent: 0,
         };
-        let units = shelf.targets()[target].units.clone();
+        let units = shelf.targets[target].units.clone();
         let device = self.device_of(request.lun, &units);
         let wanted = match shelf.begin(live, target, device, self.number, &cdb) {
             Ok(wanted) => wanted,
@@ -393,7 +385,7 @@ impl Session {
                 // A whole turn.
                 self.searched += if zones.was_searched() { WORK_BYTES } else { 0 };
                 if let Some(Task { transfer, lun, .. }) = self.remove(itt, shelf) {
-                    let bytes = zones.bytes() as u64;
+                    let bytes = zones.bytes as u64;
                     let content = Content::Zones(device, zones);
                     (self.replies).add_data(Data::new(&transfer, lun, content, bytes));
                 }
@@ -483,7 +475,7 @@ impl Session {
 
     fn manage(&mut self, pdu: &Pdu, target: usize, shelf: &mut Shelf, live: &mut Live) {
         let request: &pdu::TaskRequest = view(&pdu.header);
-        let units = shelf.targets()[target].units.clone();
+        let units = shelf.targets[target].units.clone();
         let device = self.device_of(request.lun, &units);
         let answer = match (request.flags & 0x7f, device) {
             (1, _) => {
@@ -557,7 +549,7 @@ impl Session {
     /// The session ends: nothing of it remains.
     pub fn close(&mut self, shelf: &mut Shelf, live: &mut Live) {
         let Some(target) = self.target else { return };
-        let units = shelf.targets()[target].units.clone();
+        let units = shelf.targets[target].units.clone();
         self.abort_units(&units, shelf, live);
         for device in units {
             let nexus = headstack_scsi::attention::Nexus(self.number);
@@ -633,7 +625,7 @@ impl Session {
 
     /// The targets that an initiator asks for.
     fn targets(&self, value: &str, shelf: &Shelf, address: &str, answers: &mut text::Keys) {
-        for (number, target) in shelf.targets().iter().enumerate() {
+        for (number, target) in shelf.targets.iter().enumerate() {
             let is_asked = match value {
                 "All" => self.target.is_none(),
                 "" => self.target == Some(number),

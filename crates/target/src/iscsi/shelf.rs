@@ -109,8 +109,10 @@ struct Lun {
 }
 
 /// All units and targets.
+#[derive(Default)]
 pub struct Shelf {
-    targets: Vec<Target>,
+    /// The targets.
+    pub targets: Vec<Target>,
     luns: Vec<Lun>,
     open: Slab<Open>,
     pub(super) front_end: usize,
@@ -143,21 +145,7 @@ impl Shelf {
             is_away: false,
             unit: Unit::new(disk),
         };
-        Shelf {
-            targets,
-            luns: disks.into_iter().map(lun).collect(),
-            open: Slab::new(),
-            front_end: 0,
-            room: Room::default(),
-            finished: Vec::new(),
-            orders: Vec::new(),
-            seen: None,
-        }
-    }
-
-    /// The targets.
-    pub fn targets(&self) -> &[Target] {
-        &self.targets
+        Shelf { targets, luns: disks.into_iter().map(lun).collect(), ..Shelf::default() }
     }
 
     /// A unit, by its device.
@@ -168,7 +156,7 @@ impl Shelf {
     /// Commands that a session of a target may have at once: the places of its drives.
     pub fn places(&self, target: usize) -> u32 {
         let units = self.targets[target].units.clone();
-        let places = units.map(|d| match self.luns[d].unit.disk().queue_depth {
+        let places = units.map(|d| match self.luns[d].unit.disk.queue_depth {
             0 => 128,
             n => n,
         });
@@ -229,7 +217,7 @@ impl Shelf {
         self.look(live);
         let lun = &mut self.luns[device];
         let wanted = lun.unit.begin(headstack_scsi::attention::Nexus(nexus), cdb)?;
-        let is_free = commands::find(lun.unit.disk(), cdb).is_ok_and(|e| e.class == Class::Free);
+        let is_free = commands::find(&lun.unit.disk, cdb).is_ok_and(|e| e.class == Class::Free);
         if live.now() < lun.signs.busy_until && !is_free {
             return Err(Ending::of(Status::Busy));
         }
@@ -295,11 +283,11 @@ impl Shelf {
     fn follow_limits(&mut self, live: &mut Live, device: usize, cdb: &Cdb) {
         let unit = &mut self.luns[device].unit;
         let shows = matches!(cdb[0], 0x15 | 0x1a | 0x4d | 0x55 | 0x5a);
-        if !shows || unit.disk().limits.is_none() {
+        if !shows || unit.disk.limits.is_none() {
             return;
         }
         let (_, system) = live.system();
-        if let Some(drive) = system.tree().drive_of(device) {
+        if let Some(drive) = system.tree.drive_of(device) {
             unit.follow_limits(drive.duration_limits(), drive.limit_counts());
         }
     }
@@ -308,7 +296,7 @@ impl Shelf {
     fn zoned(&mut self, live: &mut Live, device: usize, call: ZoneCall) -> Started {
         let unit = &self.luns[device].unit;
         let (_, system) = live.system();
-        let Some(drive) = system.drive_mut(device) else {
+        let Some(drive) = system.tree.drive_of_mut(device) else {
             return Started::Ended(unit.zoned(Err(zoned::Sense::InvalidFieldInCdb)));
         };
         let (action, id) = match call {
@@ -316,7 +304,7 @@ impl Shelf {
                 let zones = options.map(|options| drive.report_zones(from, options));
                 let zones = zones.into_iter().flatten();
                 let is_all = options == Some(ReportingOptions::All);
-                return Started::Listed(ZoneList::new(unit.disk(), zones, is_all, partial, length));
+                return Started::Listed(ZoneList::new(&unit.disk, zones, is_all, partial, length));
             }
             ZoneCall::Manage(action, id) => (action, id),
         };
@@ -360,7 +348,7 @@ impl Shelf {
             Task::WriteSame { .. } => Some(Content::Repeated(open.data.clone())),
             _ => None,
         };
-        let cached = self.luns[device].unit.pages().write_cache() && !work.forced;
+        let cached = self.luns[device].unit.pages.write_cache() && !work.forced;
         let command = match work.task {
             Task::Read if work.forced => Command::ReadThrough,
             Task::Read | Task::Verify(_) | Task::Prefetch => Command::Read,
@@ -420,7 +408,7 @@ impl Shelf {
             return Outcome::Done;
         }
         let Extent { lba, blocks } = open.work.extent;
-        let found = live.system_as_it_is().tree().weak(open.device, lba..lba + u64::from(blocks));
+        let found = live.system_as_it_is().tree.weak(open.device, lba..lba + u64::from(blocks));
         found.map_or(Outcome::Done, Outcome::Recovered)
     }
 
@@ -450,7 +438,7 @@ impl Shelf {
 
     /// What a command has changed of the drive is changed.
     fn settle(&mut self, live: &mut Live, device: usize) {
-        for effect in self.luns[device].unit.take_effects() {
+        for effect in std::mem::take(&mut self.luns[device].unit.effects) {
             let (now, system) = live.system();
             let Some((path, _)) = system.view(now, device).drive else { continue };
             let setting = match effect {
@@ -461,7 +449,7 @@ impl Shelf {
             // Only conditions that the drive has are set.
             let _ = live.set(&path, Setting::Drive(setting));
         }
-        for port in self.luns[device].unit.take_aborted() {
+        for port in std::mem::take(&mut self.luns[device].unit.aborted) {
             self.orders.push(Order::Abort { unit: device, port });
         }
     }
@@ -597,10 +585,10 @@ pub fn disk_of(live: &mut Live, device: usize, target: &Target) -> Disk {
     let blocks = live.devices()[device].bytes / u64::from(BLOCK);
     let (now, system) = live.system();
     let facts = system.view(now, device).drive.map(|(_, facts)| facts);
-    let n_elements = system.tree().drive_of(device).map_or(0, elements::number);
-    let truncates = system.tree().drive_of(device).is_some_and(elements::truncates);
+    let n_elements = system.tree.drive_of(device).map_or(0, elements::number);
+    let truncates = system.tree.drive_of(device).is_some_and(elements::truncates);
     let heeds = |f: &DriveFacts| f.has_limits && f.heeded == Heeded::Limits;
-    let limits = (facts.as_ref().filter(|f| heeds(f)).and(system.tree().drive_of(device)))
+    let limits = (facts.as_ref().filter(|f| heeds(f)).and(system.tree.drive_of(device)))
         .map(|drive| drive.duration_limits().clone());
     let number = device - target.units.start;
     let mut disk = Disk {

@@ -193,7 +193,7 @@ impl Connection {
     ) -> io::Result<bool> {
         // A buffer of which a part was taken would grow by that part.
         if let (Stage::Session(session), 0) = (&mut self.stage, self.output.len() + self.encrypted) {
-            work.did(session.fill(&mut self.output, live.store(session.export), work.to_send(share))?);
+            work.did(session.replies.fill(&mut self.output, live.store(session.export), work.to_send(share))?);
         }
         let Some(encryption) = &mut self.encryption else { return drain(socket, &mut self.output) };
         if drain(socket, &mut self.plain)? {

@@ -47,7 +47,7 @@ pub enum Next {
 }
 
 /// The handshake with one client.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Handshake {
     tls: Mode,
     is_encrypted: bool,
@@ -68,17 +68,7 @@ impl Handshake {
         out.put_u64(MAGIC);
         out.put_u64(OPTION_MAGIC);
         out.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
-        Handshake {
-            tls,
-            is_encrypted: false,
-            has_flags: false,
-            is_fixed: false,
-            no_zeroes: false,
-            headers: Headers::Simple,
-            allocation: None,
-            options: 0,
-            skip: 0,
-        }
+        Handshake { tls, ..Handshake::default() }
     }
 
     /// Takes flags or one option from `input` and adds its answer to `out`.

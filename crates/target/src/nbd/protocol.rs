@@ -26,106 +26,77 @@ pub mod handshake {
 }
 
 /// Options of a client.
+#[allow(missing_docs)]
 pub mod option {
     /// Use an export; the server closes the connection where it does not exist.
     pub const EXPORT_NAME: u32 = 1;
-    /// End the handshake.
     pub const ABORT: u32 = 2;
-    /// List all exports.
     pub const LIST: u32 = 3;
-    /// Encrypt the connection.
     pub const STARTTLS: u32 = 5;
-    /// Describe an export.
     pub const INFO: u32 = 6;
-    /// Describe an export and use it.
     pub const GO: u32 = 7;
-    /// Reads are answered in chunks.
     pub const STRUCTURED_REPLY: u32 = 8;
-    /// List kinds of metadata.
     pub const LIST_META_CONTEXT: u32 = 9;
-    /// Select kinds of metadata.
     pub const SET_META_CONTEXT: u32 = 10;
-    /// Headers of requests and replies have lengths of 64 bits.
     pub const EXTENDED_HEADERS: u32 = 11;
 }
 
 /// Types of replies to options.
+#[allow(missing_docs)]
 pub mod reply {
-    /// The option is done.
     pub const ACK: u32 = 1;
     /// One export.
     pub const SERVER: u32 = 2;
-    /// One fact of an export.
     pub const INFO: u32 = 3;
-    /// One kind of metadata.
     pub const META_CONTEXT: u32 = 4;
-    /// The option is unknown.
     pub const ERR_UNSUP: u32 = (1 << 31) + 1;
-    /// The option's data are wrong.
     pub const ERR_INVALID: u32 = (1 << 31) + 3;
-    /// The connection must be encrypted first.
     pub const ERR_TLS_REQD: u32 = (1 << 31) + 5;
-    /// There is no such export.
     pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
-    /// The option's data are too long.
     pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
     /// Extended headers are in use, which the option would end.
     pub const ERR_EXT_HEADER_REQD: u32 = (1 << 31) + 10;
 }
 
 /// Facts of an export.
+#[allow(missing_docs)]
 pub mod info {
-    /// Size and flags.
     pub const EXPORT: u16 = 0;
-    /// Its name.
     pub const NAME: u16 = 1;
-    /// What it is.
     pub const DESCRIPTION: u16 = 2;
     /// Least, preferred and largest size of a request.
     pub const BLOCK_SIZE: u16 = 3;
 }
 
 /// Transmission flags of an export.
+#[allow(missing_docs)]
 pub mod export {
-    /// The flags are valid.
     pub const HAS_FLAGS: u16 = 1;
-    /// `FLUSH` is known.
     pub const SEND_FLUSH: u16 = 1 << 2;
-    /// `FUA` is known.
     pub const SEND_FUA: u16 = 1 << 3;
-    /// It is a hard disk.
     pub const ROTATIONAL: u16 = 1 << 4;
-    /// `TRIM` is known.
     pub const SEND_TRIM: u16 = 1 << 5;
-    /// `WRITE_ZEROES` is known.
     pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
     /// `DF` is known; only with structured replies.
     pub const SEND_DF: u16 = 1 << 7;
     /// A flush counts for all connections.
     pub const CAN_MULTI_CONN: u16 = 1 << 8;
-    /// `CACHE` is known.
     pub const SEND_CACHE: u16 = 1 << 10;
-    /// `FAST_ZERO` is known.
     pub const SEND_FAST_ZERO: u16 = 1 << 11;
 }
 
 /// Requests.
+#[allow(missing_docs)]
 pub mod command {
-    /// Read bytes.
     pub const READ: u16 = 0;
-    /// Write bytes, which follow.
     pub const WRITE: u16 = 1;
-    /// End the connection.
     pub const DISC: u16 = 2;
-    /// What was written before must be kept.
     pub const FLUSH: u16 = 3;
     /// Bytes are no longer needed.
     pub const TRIM: u16 = 4;
     /// Bytes will be read soon.
     pub const CACHE: u16 = 5;
-    /// Write zeroes, which do not follow.
     pub const WRITE_ZEROES: u16 = 6;
-    /// Metadata of bytes.
     pub const BLOCK_STATUS: u16 = 7;
 }
 
@@ -146,10 +117,10 @@ pub mod flag {
 }
 
 /// Types of chunks.
+#[allow(missing_docs)]
 pub mod chunk {
     /// The last chunk of a reply, as flag.
     pub const DONE: u16 = 1;
-    /// Nothing more.
     pub const NONE: u16 = 0;
     /// Bytes at an offset.
     pub const OFFSET_DATA: u16 = 1;
@@ -159,9 +130,7 @@ pub mod chunk {
     pub const BLOCK_STATUS: u16 = 5;
     /// The same with lengths and flags of 64 bits.
     pub const BLOCK_STATUS_EXT: u16 = 6;
-    /// The request failed.
     pub const ERROR: u16 = (1 << 15) + 1;
-    /// The request failed at an offset.
     pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
 }
 

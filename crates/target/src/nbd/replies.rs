@@ -111,25 +111,10 @@ impl Reply {
 /// Replies in the order in which they are sent.
 #[derive(Debug, Default)]
 pub struct Replies {
-    waiting: VecDeque<Reply>,
+    pub(crate) waiting: VecDeque<Reply>,
 }
 
 impl Replies {
-    /// Adds one.
-    pub fn add(&mut self, reply: Reply) {
-        self.waiting.push_back(reply);
-    }
-
-    /// Their number.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// Whether none waits.
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work, in bytes;
     /// with a search for extents it has as much as bytes, and is over as early.
     ///

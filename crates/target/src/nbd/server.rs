@@ -30,7 +30,7 @@ pub struct Nbd {
     /// Bytes of memory for writes that still arrive.
     arriving: u64,
     /// Number of clients that have chosen an export.
-    served: u64,
+    pub served: u64,
 }
 
 impl Nbd {
@@ -41,12 +41,7 @@ impl Nbd {
 
     /// What clients are given.
     pub fn uri(&self) -> String {
-        address::uri(&self.clients.listeners()[0], self.tls.mode)
-    }
-
-    /// Clients that have chosen an export so far.
-    pub fn served(&self) -> u64 {
-        self.served
+        address::uri(&self.clients.listeners[0], self.tls.mode)
     }
 
     /// Reads, answers and writes as far as a client's socket allows.
@@ -54,10 +49,10 @@ impl Nbd {
     /// # Errors
     /// The client has left, or must be closed.
     fn serve_client(&mut self, watch: Watch, live: &mut Live, client: &mut Client<Connection>) -> io::Result<()> {
-        let clients = self.clients.len() + 1;
+        let clients = self.clients.clients.len() + 1;
         let left = ALL_REQUESTS.saturating_sub(self.open.len());
         let requests = left.min(ALL_REQUESTS / clients).min(MAX_REQUESTS);
-        let all_written = live.held() + self.arriving;
+        let all_written = live.held + self.arriving;
         let others = all_written.saturating_sub(client.connection.written());
         client.connection.share(requests, share_of_writes(clients, others as usize) as u64);
         let share = self.clients.share();
@@ -68,7 +63,7 @@ impl Nbd {
         connection.step(&self.tls, live, share, &mut client.work, |live, device, request, content| {
             let client = key;
             let tag = open.insert(Open { client, request }) as u64;
-            let front_end = watch.front_end();
+            let front_end = watch.front_end;
             let ticket = Ticket { front_end, tag };
             live.submit(ticket, access(device, &request), content);
         })?;

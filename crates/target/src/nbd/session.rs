@@ -11,7 +11,6 @@ use crate::nbd::protocol::{
     REQUEST_BYTES, REQUEST_MAGIC,
 };
 use crate::nbd::replies::{Origin, Replies, Reply};
-use crate::store::Store;
 use bytes::{Buf, BytesMut};
 
 /// Requests of one client that are served at once; further ones wait in its socket.
@@ -119,7 +118,7 @@ struct Payload {
 }
 
 /// A client that uses an export.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Session {
     /// Number of the export.
     pub export: usize,
@@ -132,7 +131,8 @@ pub struct Session {
     pub written: u64,
     /// Most of them in memory; one longer write is kept in a file.
     pub most_written: u64,
-    replies: Replies,
+    /// What waits to be sent.
+    pub replies: Replies,
     /// Requests that are served.
     open: usize,
     /// Most requests that are served or whose replies wait.
@@ -148,30 +148,25 @@ impl Session {
             export: of.export,
             headers: of.headers,
             allocation: of.allocation,
-            payload: None,
-            content: None,
-            written: 0,
             most_written: u64::MAX,
-            replies: Replies::default(),
-            open: 0,
             room: MAX_REQUESTS,
-            ends: false,
+            ..Session::default()
         }
     }
 
     /// Whether no request is served and no reply waits.
     pub fn is_idle(&self) -> bool {
-        self.open == 0 && self.replies.is_empty()
+        self.open == 0 && self.replies.waiting.is_empty()
     }
 
     /// Whether replies wait that were not yet taken from the store.
     pub fn has_replies(&self) -> bool {
-        !self.replies.is_empty()
+        !self.replies.waiting.is_empty()
     }
 
     /// Whether it takes more requests now.
     pub fn has_room(&self) -> bool {
-        self.open + self.replies.len() < self.room
+        self.open + self.replies.waiting.len() < self.room
     }
 
     /// Takes the next request from `input`.
@@ -218,7 +213,7 @@ impl Session {
                     self.written += kept;
                 }
                 (_, Some(failure)) => self.fail(&request, failure),
-                (command::BLOCK_STATUS, None) => self.replies.add(Reply::Extents {
+                (command::BLOCK_STATUS, None) => self.replies.waiting.push_back(Reply::Extents {
                     origin: self.origin(&request),
                     length: request.length,
                     one: request.flags & flag::REQ_ONE != 0,
@@ -306,12 +301,16 @@ impl Session {
             Headers::Extended => true,
         };
         let (origin, error) = (self.origin(request), failure as u32);
-        self.replies.add(if is_chunk { Reply::Error { origin, error } } else { Reply::Simple { origin, error } });
+        self.replies.waiting.push_back(if is_chunk {
+            Reply::Error { origin, error }
+        } else {
+            Reply::Simple { origin, error }
+        });
     }
 
     fn done(&mut self, request: &Request) {
         let origin = self.origin(request);
-        self.replies.add(match self.headers {
+        self.replies.waiting.push_back(match self.headers {
             Headers::Extended => Reply::Done { origin },
             _ => Reply::Simple { origin, error: 0 },
         });
@@ -320,19 +319,10 @@ impl Session {
     fn data(&mut self, request: &Request) {
         // At most `MAX_PAYLOAD`.
         let (origin, left) = (self.origin(request), request.length as u32);
-        self.replies.add(match self.headers {
+        self.replies.waiting.push_back(match self.headers {
             Headers::Simple => Reply::plain(origin, left),
             _ if request.flags & flag::DF != 0 => Reply::whole(origin, left),
             _ => Reply::chunks(origin, left),
         });
-    }
-
-    /// Adds what is to be sent to `out`, until `most` bytes are there; no part of a reply is longer. Returns the work.
-    ///
-    /// # Errors
-    /// The store cannot be read, and part of a reply is sent already that has no place for an error: the connection
-    /// must end.
-    pub fn fill(&mut self, out: &mut BytesMut, store: &Store, most: usize) -> std::io::Result<usize> {
-        self.replies.fill(out, store, most)
     }
 }

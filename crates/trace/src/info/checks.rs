@@ -93,14 +93,14 @@ fn coarse_times(trace: &TraceSummary) -> Option<Warning> {
 }
 
 fn pauses(read: &Counters) -> Option<Warning> {
-    let n = read.earlier_waits();
+    let n = read.counts().earlier_waits;
     let text = format!("{n} waits lie before the one before them: they look like pauses, not times since the start");
     (n > 0).then(|| PAUSES.warn(text))
 }
 
 fn backwards(read: &Counters) -> Option<Warning> {
-    let n = read.out_of_order();
-    let moved = match read.clamped() {
+    let n = read.counts().out_of_order;
+    let moved = match read.counts().clamped {
         0 => String::new(),
         clamped => format!(", {clamped} of them moved to a later time"),
     };
@@ -144,9 +144,9 @@ pub fn misaligned(trace: &TraceSummary) -> Option<Warning> {
 
 fn left_out(read: &Counters) -> impl Iterator<Item = Warning> {
     [
-        (read.skipped(), "wrong records left out"),
-        (read.filtered(), "records that are no reads, writes or flushes left out"),
-        (read.zero_sized(), "reads and writes of no bytes left out"),
+        (read.counts().skipped, "wrong records left out"),
+        (read.counts().filtered, "records that are no reads, writes or flushes left out"),
+        (read.counts().zero_sized, "reads and writes of no bytes left out"),
     ]
     .into_iter()
     .filter(|(n, _)| *n > 0)

@@ -15,7 +15,7 @@
 use super::parse::{by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Facts, Format};
-use crate::options::Counters;
+use crate::options::{Counters, Tally};
 use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::{Lba, Time};
@@ -91,7 +91,7 @@ impl Iolog {
             Wait::MillisecondsSinceStart => {
                 let at = count.checked_mul(1_000_000).ok_or_else(too_long)?;
                 if at < self.now.0 {
-                    self.counters.earlier_wait();
+                    self.counters.add(&Tally { earlier_waits: 1, ..Tally::default() });
                 }
                 // If the time of a wait has passed, there is no wait.
                 self.now.max(Time(at))

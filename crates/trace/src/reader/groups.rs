@@ -101,7 +101,7 @@ pub(super) struct Groups {
     /// Rows of the present group that are still to be read.
     left: u64,
     /// Rows of the present batch.
-    rows: usize,
+    pub(super) rows: usize,
 }
 
 /// Empty values of the type of a column.
@@ -214,11 +214,6 @@ impl Groups {
         let schema = file.metadata().file_metadata().schema_descr();
         let columns = places.iter().map(|p| Column::new(*p, schema)).collect();
         Groups { file, again, columns, next_group: 0, left: 0, rows: 0 }
-    }
-
-    /// Rows of the present batch.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// The values of the column at `place`.

@@ -60,7 +60,7 @@ pub fn collect<F: LineFormat>(format: F, input: Input) -> Result<F, TraceError> 
             return Err(error);
         }
     }
-    Ok(lines.into_format())
+    Ok(lines.format)
 }
 
 #[derive(Default)]

@@ -257,11 +257,11 @@ impl Rows {
 
 impl Records for Rows {
     fn next_record(&mut self) -> Option<Result<Found, Failure>> {
-        while self.row >= self.groups.rows() {
+        while self.row >= self.groups.rows {
             let Rows { groups, path, .. } = self;
             match guarded(path, || groups.advance().map_err(|e| unusable(path, e))) {
                 Ok(true) => {
-                    self.counters.pass(self.groups.rows() as u64);
+                    self.counters.pass(self.groups.rows as u64);
                     self.row = 0;
                 }
                 Ok(false) => return None,

@@ -68,7 +68,8 @@ fn io_failure(path: &str, source: std::io::Error) -> Failure {
 
 /// Lines of text.
 pub(crate) struct Lines<F, R> {
-    format: F,
+    /// The format, with what it has collected.
+    pub(crate) format: F,
     input: R,
     path: String,
     number: u64,
@@ -80,11 +81,6 @@ pub(crate) struct Lines<F, R> {
 impl<F: LineFormat, R: BufRead> Lines<F, R> {
     pub fn new(format: F, input: R, path: &str) -> Self {
         Lines { format, input, path: path.to_string(), number: 0, carry: Vec::new(), ended: false }
-    }
-
-    /// The format, with what it has collected.
-    pub(crate) fn into_format(self) -> F {
-        self.format
     }
 }
 
@@ -285,8 +281,6 @@ pub struct Times {
 impl Times {
     /// In order, counted from the beginning of the trace.
     pub const ORDERED: Times = Times { window: 0, dates: false, spread: false };
-    /// In order, dates.
-    pub const DATES: Times = Times { dates: true, ..Times::ORDERED };
     /// Dates, usually out of order.
     pub const UNORDERED_DATES: Times = Times { window: 8192, dates: true, spread: false };
 }

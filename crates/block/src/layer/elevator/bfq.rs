@@ -97,14 +97,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn slice_idle_ns(&self) -> u64 {
-        self.slice_idle.non_negative()
-    }
-
-    fn timeout_ns(&self) -> u64 {
-        self.timeout_sync.non_negative()
-    }
-
     fn fifo_expire(&self, sync: bool) -> Span {
         match sync {
             true => self.fifo_expire_sync,
@@ -153,7 +145,7 @@ impl Queueing {
 }
 
 /// The turn that a queue has.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Turn {
     in_service: Option<u32>,
     began: Time,
@@ -208,19 +200,12 @@ impl Bfq {
             index: BTreeMap::new(),
             async_queue: None,
             order: Order::default(),
-            turn: Turn {
-                in_service: None,
-                began: Time::ZERO,
-                ends: Time::ZERO,
-                idle_until: Time::NEVER,
-                idling_since: Time::ZERO,
-                number: 0,
-            },
+            turn: Turn { idle_until: Time::NEVER, ..Turn::default() },
             drive: AtDrive::default(),
             busy: 0,
             busy_raised: 0,
             queueing: Queueing::default(),
-            rate: PeakRate::default(),
+            rate: PeakRate::new(),
             injection: Injection::default(),
             bursts: Bursts::default(),
         }
@@ -230,7 +215,7 @@ impl Bfq {
     fn most_budget(&self) -> u64 {
         match self.parameters.max_budget {
             0 if self.turn.number < TURNS || !self.rate.is_measured => USUAL_BUDGET,
-            0 => self.rate.sectors_in(self.parameters.timeout_ns()).max(32),
+            0 => self.rate.sectors_in(self.parameters.timeout_sync.non_negative()).max(32),
             most => u64::from(most),
         }
     }
@@ -291,7 +276,7 @@ impl Bfq {
 
     fn update_weight(&mut self, q: u32) {
         let weight = WEIGHT * self.queues[q as usize].raise.factor();
-        if self.order.share(q).weight() != weight {
+        if self.order.share(q).weight != weight {
             self.order.set_weight(q, weight);
         }
     }
@@ -360,7 +345,7 @@ impl Elevator for Bfq {
     fn take(&mut self, now: Time) -> Option<u32> {
         self.end_idling(now);
         let is_held = self.parameters.strict_guarantees && self.drive.at_drive > 0;
-        if is_held || self.requests.len() == 0 {
+        if is_held || self.requests.by_turn.is_empty() {
             return None;
         }
         let q = self.select(now)?;
@@ -401,7 +386,7 @@ impl Elevator for Bfq {
     fn ended(&mut self, now: Time, slot: u32) {
         self.end_idling(now);
         let q = self.drive.owners[slot as usize];
-        let waiting = self.requests.len() as u32;
+        let waiting = self.requests.by_turn.len() as u32;
         let served = self.turn.in_service.map(|s| &self.queues[s as usize]);
         let served = served.filter(|s| s.habits.has_short_think_time);
         let served = served.map(|s| s.waiting + s.at_drive);
@@ -417,7 +402,7 @@ impl Elevator for Bfq {
             queue.raise.empty_since = Some(now);
         }
         if queue.raise.is_soft_pending && queue.at_drive == 0 && queue.waiting == 0 {
-            let slice_idle = self.parameters.slice_idle_ns();
+            let slice_idle = self.parameters.slice_idle.non_negative();
             queue.raise.set_soft_from(now, slice_idle);
         }
         self.after_end(now, q);
@@ -429,6 +414,6 @@ impl Elevator for Bfq {
     }
 
     fn len(&self) -> usize {
-        self.requests.len()
+        self.requests.by_turn.len()
     }
 }

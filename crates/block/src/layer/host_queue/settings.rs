@@ -54,7 +54,7 @@ impl HostQueue {
         let n = n.max(FEWEST);
         for q in 0..self.queues.len() {
             let queue = &mut self.queues[q];
-            queue.places.resize(flow.now(), n, &mut queue.woken);
+            queue.places.resize(flow.now, n, &mut queue.woken);
             queue.succeed();
             self.dispatch_ready(q, flow);
         }

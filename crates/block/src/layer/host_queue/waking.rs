@@ -37,7 +37,7 @@ pub struct Waking {
 /// Woken processes of all queues, and how they come to submit.
 pub(super) struct Wakings {
     /// In the order in which they submit; at equal times the lowest queue is first.
-    order: VecDeque<Waking>,
+    pub order: VecDeque<Waking>,
     wake_time: Span,
     retake: f64,
     /// How often it was decided who takes a place; the number of the next draw.
@@ -55,11 +55,6 @@ impl Wakings {
         self.order.front().map_or(Time::NEVER, |w| w.at)
     }
 
-    /// Removes the process that submits next.
-    pub fn take(&mut self) -> Option<Waking> {
-        self.order.pop_front()
-    }
-
     /// Draws whether a request that comes takes a place which is promised to a woken process.
     fn draw(&mut self) -> bool {
         self.races = self.races.wrapping_add(1);
@@ -75,7 +70,7 @@ impl HostQueue {
             return self.resume(q, process, flow);
         }
         self.queues[q].waking += 1;
-        let woken = Waking { at: flow.now() + self.waking.wake_time, queue: q as u32, process };
+        let woken = Waking { at: flow.now + self.waking.wake_time, queue: q as u32, process };
         add(&mut self.waking.order, woken);
     }
 

@@ -383,7 +383,7 @@ impl Volume {
 
     /// Submits the requests of a stage to the members.
     fn give(&mut self, op: u32, flow: &mut Flow, stage: Stage, ios: &[Io], pieces: &[Piece]) {
-        let now = flow.now();
+        let now = flow.now;
         let o = &mut self.ops[op as usize];
         o.stage = stage;
         o.remaining = ios.len() as u32;
@@ -535,7 +535,7 @@ impl Volume {
             true => Then::Write(op),
             false => Then::End(op),
         };
-        if !self.host.step(flow.now(), repairs, then) {
+        if !self.host.step(flow.now, repairs, then) {
             self.go_on(then, flow);
         }
     }
@@ -586,7 +586,7 @@ impl Volume {
         if let Some(barrier) = self.barrier_of(flow[request].request.command) {
             barrier.exit();
         }
-        let now = flow.now();
+        let now = flow.now;
         o.wait_until(now);
         let done = &mut flow[request].done;
         *done = LayerCompletion {
@@ -667,7 +667,7 @@ impl Layer for Volume {
 
     fn submit(&mut self, request: u32, flow: &mut Flow) {
         let asked = flow[request].request;
-        let op = self.add(Task::Request(request), flow.now());
+        let op = self.add(Task::Request(request), flow.now);
         // Reads of a volume with all its members go past the memory in which rows are put together.
         let direct = asked.command == Command::Flush || asked.command.reads() && self.state.degraded.is_empty();
         if self.barrier_of(asked.command).is_none_or(|b| b.enter(op)) && (direct || self.rebuild.enter(op)) {
@@ -686,7 +686,7 @@ impl Layer for Volume {
     }
 
     fn happen(&mut self, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         match self.host.take(now) {
             Some(then) => self.go_on(then, flow),
             None => self.rebuild_next(flow),

@@ -39,12 +39,13 @@ pub(super) enum Leave {
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// Limits in bytes per second: `None` above is no rebuild, `None` below is the upper one.
-    most: Option<f64>,
-    least: Option<f64>,
+    pub most: Option<f64>,
+    pub least: Option<f64>,
     running: bool,
     /// Whether it pauses, and until when.
     pauses: bool,
-    due: Time,
+    /// End of the pause; in the past if there is none.
+    pub due: Time,
     marks: Marks,
     /// Blocks begun, and those of them that ended.
     begun: u64,
@@ -72,21 +73,6 @@ impl Pace {
         if rate.is_none() {
             self.stop();
         }
-    }
-
-    /// Sets the lower limit.
-    pub fn set_least(&mut self, rate: Option<Bandwidth>) {
-        self.least = rate.map(|r| r.0);
-    }
-
-    /// Whether there is a rate at all.
-    pub fn is_set(&self) -> bool {
-        self.most.is_some()
-    }
-
-    /// End of the pause; in the past if there is none.
-    pub fn due(&self) -> Time {
-        self.due
     }
 
     /// The rebuild is done, or begins anew: what it did before does not count any more.

@@ -121,10 +121,10 @@ impl Rebuild {
 
     /// Time of the next window; [`Time::NEVER`] if there is nothing to begin.
     pub fn due(&self, state: &State) -> Time {
-        let idle = !self.pace.is_set() || self.blocked || self.search.stuck;
+        let idle = self.pace.most.is_none() || self.blocked || self.search.stuck;
         match idle || !has_stale(state) {
             true => Time::NEVER,
-            false => self.pace.due().max(self.sleeps),
+            false => self.pace.due.max(self.sleeps),
         }
     }
 
@@ -202,8 +202,8 @@ impl Volume {
     pub(super) fn rebuild_next(&mut self, flow: &mut Flow) {
         self.rebuild.blocked = false;
         // The rate may have been taken away while a run waited for the barrier.
-        while self.rebuild.pace.is_set() {
-            let most = self.leave_to_begin(flow.now());
+        while self.rebuild.pace.most.is_some() {
+            let most = self.leave_to_begin(flow.now);
             if most == 0 {
                 break;
             }
@@ -264,10 +264,10 @@ impl Volume {
             return;
         }
         if rebuild.extent.shared {
-            rebuild.sleeps = second_tick(flow.now());
+            rebuild.sleeps = second_tick(flow.now);
         }
         while let Some(op) = rebuild.waiting.pop_front() {
-            self.host.wake(flow.now(), op);
+            self.host.wake(flow.now, op);
         }
     }
 
@@ -281,7 +281,7 @@ impl Volume {
     /// Lets the requests begin that waited for the barrier.
     fn let_waiting_begin(&mut self, flow: &mut Flow) {
         while let Some(op) = self.barrier.as_mut().and_then(Barrier::next) {
-            self.host.wake(flow.now(), op);
+            self.host.wake(flow.now, op);
         }
     }
 
@@ -311,7 +311,7 @@ impl Volume {
                     rebuild.active += range.end - range.start;
                     rebuild.pace.begin(range.end - range.start);
                     rebuild.under_way.push((member, range.clone()));
-                    let op = self.add(Task::Repair(member, range), flow.now());
+                    let op = self.add(Task::Repair(member, range), flow.now);
                     // Behind a barrier there are no requests.
                     if self.barrier.is_some() || self.hold(op, lock) {
                         self.start(op, flow);

@@ -89,7 +89,7 @@ impl Volume {
             let need = format!("at most {most}");
             return Err(SpecError::new("rebuild_rate_min", least, need));
         }
-        self.rebuild.pace.set_least(Some(least));
+        self.rebuild.pace.least = Some(least.0);
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl Volume {
             flow[*request].above = ORPHAN;
             flow.abort(*request);
         }
-        let now = flow.now();
+        let now = flow.now;
         for (request, op) in left {
             let (range, writes) = {
                 let request = &flow[request].request;

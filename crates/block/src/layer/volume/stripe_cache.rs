@@ -548,7 +548,7 @@ impl Volume {
     fn rows_end(&mut self, op: u32, ended: &Ended, flow: &mut Flow) {
         let o = &mut self.ops[op as usize];
         o.blocks_left -= ended.blocks;
-        let lost = || LayerCompletion::at_once(flow.now(), Some(ErrorKind::MemberLost));
+        let lost = || LayerCompletion::at_once(flow.now, Some(ErrorKind::MemberLost));
         let last = ended.last.unwrap_or_else(lost);
         let error = o.done.error.or(last.error);
         for done in ended.read.iter().chain([&last]) {

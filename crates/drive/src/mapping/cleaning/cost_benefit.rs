@@ -10,20 +10,11 @@
 //! The age is that of the youngest block, as in the paper. Blocks are not sorted by age while they are moved.
 
 use super::{Cleaner, Segment, Target};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Cleaner> {
-    Plugin::<dyn Cleaner>::new(
-        "cost-benefit",
-        "empties the cylinder with most (1 - u)*age/(1 + u) into an empty cylinder",
-        "",
-        |model: CostBenefit, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct CostBenefit {}
+#[table(model = "empties the cylinder with most (1 - u)*age/(1 + u) into an empty cylinder")]
+pub(super) struct CostBenefit {}
 
 impl Cleaner for CostBenefit {
     fn worth(&self, segment: &Segment) -> f64 {

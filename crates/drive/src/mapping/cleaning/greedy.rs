@@ -10,20 +10,11 @@
 //! Looks only at the present. Cylinders whose blocks will soon be overwritten anyway are also cleaned.
 
 use super::{Cleaner, Segment, Target};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Cleaner> {
-    Plugin::<dyn Cleaner>::new(
-        "greedy",
-        "empties the cylinder with the fewest blocks into an empty cylinder",
-        "",
-        |model: Greedy, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct Greedy {}
+#[table(model = "empties the cylinder with the fewest blocks into an empty cylinder")]
+pub(super) struct Greedy {}
 
 impl Cleaner for Greedy {
     fn worth(&self, segment: &Segment) -> f64 {

@@ -11,20 +11,11 @@
 //! Always plugs holes; the adaptive method of the second source chooses between this and `cost-benefit`.
 
 use super::{Cleaner, Segment, Target};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Cleaner> {
-    Plugin::<dyn Cleaner>::new(
-        "hole-plugging",
-        "moves the blocks of the emptiest cylinder into holes of the fullest ones",
-        "",
-        |model: HolePlugging, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct HolePlugging {}
+#[table(model = "moves the blocks of the emptiest cylinder into holes of the fullest ones")]
+pub(super) struct HolePlugging {}
 
 impl Cleaner for HolePlugging {
     fn worth(&self, segment: &Segment) -> f64 {

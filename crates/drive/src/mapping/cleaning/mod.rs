@@ -11,7 +11,7 @@
 //! - `worth` is a finite number. Of two cylinders of the same age and size, the fuller one is never worth more.
 //! - A policy keeps no state: the same cylinder has the same worth.
 //!
-//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
+//! To add one: write `crates/drive/src/mapping/cleaning/NAME.rs` and add it to the list as [`plugins!`] says. A program
 //! adds its own in [`Models`](crate::Models).
 
 mod parameters;
@@ -60,4 +60,4 @@ pub trait Cleaner: Send + std::fmt::Debug {
     fn target(&self) -> Target;
 }
 
-plugins! { dyn Cleaner = "cleaning policy"; greedy, cost_benefit, hole_plugging }
+plugins! { dyn Cleaner = "cleaning policy"; greedy: Greedy, cost_benefit: CostBenefit, hole_plugging: HolePlugging }

@@ -208,7 +208,7 @@ impl Log {
 
     /// The block in a slot, if it is not being written elsewhere.
     fn movable(&self, slot: u64) -> Option<u64> {
-        let block = self.clean.as_ref()?.segments.block_in(slot)?;
+        let block = self.clean.as_ref()?.segments.blocks.get(slot)?;
         let written = self.under_way.written.iter().any(|w| w.block == block);
         (!written).then_some(block)
     }
@@ -358,9 +358,9 @@ impl Log {
 
     /// From now on the log is cleaned.
     pub fn clean_with(&mut self, p: &Cleaning, policy: Box<dyn Cleaner>, m: &Mechanics) {
-        let all = self.slots.count();
+        let all = self.slots.slots;
         let sizes = (all, self.blocks, all - self.withdrawn);
-        let segments = Segments::new(m, self.shift, sizes, self.slots.initial());
+        let segments = Segments::new(m, self.shift, sizes, self.slots.initial);
         self.clean = Some(Box::new(Clean::new(p, policy, segments)));
     }
 }

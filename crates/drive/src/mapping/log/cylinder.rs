@@ -24,7 +24,7 @@ pub enum Class {
 
 /// A track of a cylinder.
 #[derive(Debug, Default)]
-struct Track {
+pub(super) struct Track {
     /// Angle of the leading edge of sector 0.
     angle: Turn,
     sectors: u32,
@@ -78,7 +78,7 @@ pub struct SlotAt {
 /// The slots of one cylinder.
 #[derive(Debug)]
 pub struct Cylinder {
-    tracks: Box<[Track]>,
+    pub(super) tracks: Box<[Track]>,
     /// A set bit for each free slot, track by track.
     bits: Box<[u64]>,
     /// Number of free slots: whole, broken.
@@ -144,11 +144,6 @@ impl Cylinder {
                 }
             }
         }
-    }
-
-    /// Whether no slot begins on it.
-    pub fn is_empty(&self) -> bool {
-        self.tracks.is_empty()
     }
 
     /// Number of surfaces; 0 if no slot begins on any of them.

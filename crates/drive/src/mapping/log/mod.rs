@@ -219,7 +219,7 @@ impl Log {
 
     /// Takes the slots of the checkpoints out of use.
     fn reserve_checkpoints(&mut self, p: &LogParameters, m: &Mechanics, sector: u64) {
-        let slots = self.slots.count();
+        let slots = self.slots.slots;
         self.withdrawn = region_slots(p, sector, slots);
         if self.withdrawn > 0 {
             let first = slots - self.withdrawn;
@@ -368,7 +368,7 @@ impl Log {
 
     fn note_taken(&mut self, found: &Found) {
         self.frontier = self.frontier.max(found.cylinder);
-        self.policy.took(found.cylinder, self.frontier, self.slots.last());
+        self.policy.took(found.cylinder, self.frontier, self.slots.last);
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.took(found.cylinder, found.at.head);
         }

@@ -40,7 +40,7 @@ pub fn checkpoint_sectors(blocks: u64, bits: u32, sector_bytes: u64) -> u64 {
 type Track = (u32, u16);
 
 /// The checkpoints of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Checkpoints {
     every: u64,
     /// First address of the two regions, and the length of each, in physical sectors.
@@ -61,16 +61,7 @@ pub struct Checkpoints {
 impl Checkpoints {
     /// A checkpoint has just been completed.
     pub fn new(every: u64, first: u64, sectors: u64) -> Checkpoints {
-        Checkpoints {
-            every,
-            first,
-            sectors,
-            region: 1,
-            done: None,
-            taken: 0,
-            since: BTreeSet::new(),
-            newer: BTreeSet::new(),
-        }
+        Checkpoints { every, first, sectors, region: 1, ..Checkpoints::default() }
     }
 
     /// A slot was taken.
@@ -168,7 +159,7 @@ impl Log {
                 Some(read_tracks(m, tracks.chain(c.since.iter().copied())))
             }
             _ => {
-                let heads = self.slots.surfaces() as u16;
+                let heads = self.slots.surfaces as u16;
                 let cylinders = 0..=self.frontier;
                 let tracks = cylinders.flat_map(|c| (0..heads).map(move |h| (c, h)));
                 let tracks = tracks.filter(|t| m.layout.track_sectors(t.0, t.1.into()) > 0);
@@ -181,7 +172,7 @@ impl Log {
 /// The time to read these tracks one after the other, in nanoseconds, starting at cylinder 0 and surface 0.
 fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
     let mut arm = Arm::default();
-    let turn = m.rotation.period_ns().round() as u64;
+    let turn = m.rotation.period_ns.round() as u64;
     let mut sum = 0;
     for (cylinder, head) in tracks {
         sum += m.move_ns(&arm, cylinder, head, false) + turn;

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Blocks by slot, and counts by cylinder.
 #[derive(Debug)]
 pub struct Segments {
-    blocks: BlockMap,
+    pub blocks: BlockMap,
     cylinders: Box<[Counts]>,
     /// Number of cylinders that have slots, all of them free.
     pub empty: u32,
@@ -40,7 +40,7 @@ impl Segments {
     /// The state of a disk with this many slots and blocks, and with these initial blocks. Only the first `offered`
     /// slots take blocks.
     pub fn new(m: &Mechanics, shift: u32, (slots, blocks, offered): (u64, u64, u64), initial: InOrder) -> Segments {
-        let mut cylinders = vec![Counts::default(); m.positions() as usize];
+        let mut cylinders = vec![Counts::default(); m.seek.positions() as usize];
         let block = 1u64 << shift;
         let (mut at, mut slot) = (0, 0);
         while let Some(place) = m.layout.locate(at) {
@@ -65,11 +65,6 @@ impl Segments {
             holes: partial.map(|c| u64::from(c.open)).sum(),
             cylinders: cylinders.into(),
         }
-    }
-
-    /// The block whose current copy lies in a slot.
-    pub fn block_in(&self, slot: u64) -> Option<u64> {
-        self.blocks.get(slot)
     }
 
     /// A block lies in `slot` from now on, and no longer in `old`.

@@ -63,13 +63,15 @@ pub struct FreeSlots {
     cylinders: Box<[Option<Box<Cylinder>>]>,
     /// The cylinders that may have a free slot: whole, broken.
     some: [Levels; 2],
-    surfaces: u32,
+    /// Number of surfaces.
+    pub surfaces: u32,
     shift: u32,
-    slots: u64,
+    /// Number of slots.
+    pub slots: u64,
     /// The last cylinder in which slots begin.
-    last: u32,
+    pub last: u32,
     /// The slots that were taken at first.
-    initial: InOrder,
+    pub initial: InOrder,
     /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
     least_seek: Option<Box<[u32]>>,
     /// The grid on which all slots begin, if there is one.
@@ -82,7 +84,7 @@ const DRAWS: u32 = 32;
 impl FreeSlots {
     /// The slots of a unit with so many surfaces, of `1 << shift` sectors each. All are free except those of the initial blocks.
     pub fn new(m: &Mechanics, surfaces: u32, shift: u32, initial: InOrder) -> FreeSlots {
-        let cylinders = m.positions();
+        let cylinders = m.seek.positions();
         let least_seek = least_seek(m);
         let farther_is_later = least_seek.is_none();
         let mut made = FreeSlots {
@@ -96,7 +98,7 @@ impl FreeSlots {
             least_seek,
             grid: SlotGrid::new(m, shift).filter(|_| farther_is_later),
         };
-        let has_slots = |c: &u32| !made.make(m, *c).is_empty();
+        let has_slots = |c: &u32| !made.make(m, *c).tracks.is_empty();
         made.last = (0..cylinders).rev().find(has_slots).unwrap_or(0);
         made.skip_taken(m);
         made
@@ -108,29 +110,9 @@ impl FreeSlots {
         Cylinder::new(&*m.layout, c, self.surfaces, sizes, &self.initial)
     }
 
-    /// The slots that were taken at first.
-    pub fn initial(&self) -> InOrder {
-        self.initial
-    }
-
-    /// Number of surfaces.
-    pub fn surfaces(&self) -> u32 {
-        self.surfaces
-    }
-
-    /// Number of slots.
-    pub fn count(&self) -> u64 {
-        self.slots
-    }
-
     /// Number of cylinders, with those that have no slots.
     fn cylinders(&self) -> u32 {
         self.cylinders.len() as u32
-    }
-
-    /// The last cylinder in which slots begin.
-    pub fn last(&self) -> u32 {
-        self.last
     }
 
     /// Removes the cylinders whose slots are all taken at first.
@@ -395,7 +377,7 @@ impl FreeSlots {
             None => m.seek.ns(distance),
             Some(least) => least[distance as usize],
         };
-        (i64::from(seek) + m.write_settle_ns()).max(from.minimum as i64) as u64
+        (i64::from(seek) + m.write_settle_ns).max(from.minimum as i64) as u64
     }
 
     /// Takes a free slot. Returns its class; `None` if there is no such slot.
@@ -480,7 +462,7 @@ fn rank_of(from: &From, found: &Found) -> u64 {
 /// For each distance the shortest seek over this distance or a longer one; `None` if seek times never decrease with
 /// distance.
 fn least_seek(m: &Mechanics) -> Option<Box<[u32]>> {
-    let mut least: Vec<u32> = (0..m.positions()).map(|d| m.seek.ns(d)).collect();
+    let mut least: Vec<u32> = (0..m.seek.positions()).map(|d| m.seek.ns(d)).collect();
     if least.is_sorted() {
         return None;
     }

@@ -48,8 +48,8 @@ pub struct MediaCache {
     pub size: u64,
     /// Sectors of a band; the last one may be smaller.
     pub band: u64,
-    /// Number of addresses.
-    capacity: u64,
+    /// Number of physical sectors that have an address.
+    pub capacity: u64,
     /// The largest number of extents; `u64::MAX`: no limit.
     pub most_extents: u64,
     aggressive: bool,
@@ -119,12 +119,6 @@ impl MediaCache {
             moves: Moves::default(),
             cleaned: 0,
         })
-    }
-
-    /// Number of physical sectors that have an address.
-    #[inline]
-    pub fn capacity(&self) -> u64 {
-        self.capacity
     }
 
     /// The sector of the layout that holds an address, and how many addresses before it and from it on lie in

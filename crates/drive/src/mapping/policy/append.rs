@@ -12,20 +12,11 @@
 //! The written area grows until it fills the disk, so reads travel farther than with `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Policy> {
-    Plugin::<dyn Policy>::new(
-        "append",
-        "the end of the written area: its last cylinder or the next one",
-        "",
-        |model: Append, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct Append {
+#[table(model = "the end of the written area: its last cylinder or the next one")]
+pub(super) struct Append {
     /// Whether the end of the disk has been reached.
     #[param(skip)]
     at_end: bool,
@@ -36,7 +27,7 @@ impl Policy for Append {
         if self.at_end {
             return search.soonest(Ties::Nearest);
         }
-        let last = search.frontier();
+        let last = search.frontier;
         let found = match search.next(last + 1) {
             Some(next) => search.soonest_of(&[last, next]),
             None => search.soonest_of(&[last]),

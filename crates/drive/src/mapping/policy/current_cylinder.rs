@@ -10,24 +10,15 @@
 //! As for `eager`. Waits up to a turn even if a short seek would be faster.
 
 use super::{Policy, Search, Slot};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Policy> {
-    Plugin::<dyn Policy>::new(
-        "current-cylinder",
-        "a free slot of the cylinder under the heads, else of the nearest one that has any",
-        "",
-        |model: CurrentCylinder, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct CurrentCylinder {}
+#[table(model = "a free slot of the cylinder under the heads, else of the nearest one that has any")]
+pub(super) struct CurrentCylinder {}
 
 impl Policy for CurrentCylinder {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        let cylinder = search.nearest(search.here())?;
+        let cylinder = search.nearest(search.from.arm.cylinder)?;
         search.soonest_of(&[cylinder])
     }
 }

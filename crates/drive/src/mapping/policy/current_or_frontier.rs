@@ -11,25 +11,16 @@
 //! As for `eager`.
 
 use super::{Policy, Search, Slot, Ties};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Policy> {
-    Plugin::<dyn Policy>::new(
-        "current-or-frontier",
-        "a free slot of the cylinder under the heads, else one behind the written area",
-        "",
-        |model: CurrentOrFrontier, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct CurrentOrFrontier {}
+#[table(model = "a free slot of the cylinder under the heads, else one behind the written area")]
+pub(super) struct CurrentOrFrontier {}
 
 impl Policy for CurrentOrFrontier {
     fn choose(&self, search: &mut Search) -> Option<Slot> {
-        let here = search.here();
-        let cylinder = if search.has(here) { Some(here) } else { search.next(search.frontier()) };
+        let here = search.from.arm.cylinder;
+        let cylinder = if search.has(here) { Some(here) } else { search.next(search.frontier) };
         match cylinder {
             Some(c) => search.soonest_of(&[c]),
             None => search.soonest(Ties::Nearest),

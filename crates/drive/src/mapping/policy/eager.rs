@@ -14,20 +14,11 @@
 //! Assumes that the drive knows its geometry and angle exactly, as its own firmware does.
 
 use super::{Policy, Search, Slot, Ties};
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Policy> {
-    Plugin::<dyn Policy>::new(
-        "eager",
-        "the free slot that the heads reach soonest, anywhere on the disk",
-        "ties = \"nearest\"",
-        |model: Eager, _| Ok(Box::new(model)),
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Debug, Table)]
-struct Eager {
+#[table(model = "the free slot that the heads reach soonest, anywhere on the disk", example = "ties = \"nearest\"")]
+pub(super) struct Eager {
     /// Which of several slots is taken if they pass at the same time.
     #[param(default)]
     ties: Ties,

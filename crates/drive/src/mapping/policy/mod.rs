@@ -6,7 +6,7 @@
 //! - `choose` changes nothing, because it is also called to predict, once for each arm that may write. `took` is called
 //!   when a slot has been taken.
 //!
-//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` with a function `plugin`, and add `NAME` to the list. A program
+//! To add one: write `crates/drive/src/mapping/policy/NAME.rs` and add it to the list as [`plugins!`] says. A program
 //! adds its own in [`Models`](crate::Models).
 
 use super::log::cylinder::Class;
@@ -16,28 +16,15 @@ use headstack_schema::plugins;
 
 /// What a policy sees: the free whole slots, and the arm that writes.
 pub struct Search<'a> {
-    pub(in crate::mapping) slots: &'a mut FreeSlots,
-    pub(in crate::mapping) from: From<'a>,
+    /// The free slots.
+    pub slots: &'a mut FreeSlots,
+    /// The arm, and when it can begin.
+    pub from: From<'a>,
     /// The highest cylinder in which a slot was ever taken.
-    pub(in crate::mapping) frontier: u32,
+    pub frontier: u32,
 }
 
 impl Search<'_> {
-    /// The cylinder under the heads.
-    pub fn here(&self) -> u32 {
-        self.from.arm.cylinder
-    }
-
-    /// The last cylinder of the disk with slots.
-    pub fn last(&self) -> u32 {
-        self.slots.last()
-    }
-
-    /// The highest cylinder in which a slot was ever taken.
-    pub fn frontier(&self) -> u32 {
-        self.frontier
-    }
-
     /// The slot of the whole disk that is reached first.
     pub fn soonest(&mut self, ties: Ties) -> Option<Slot> {
         self.slots.soonest(&self.from, Class::Whole, ties).map(Slot)
@@ -87,4 +74,7 @@ pub trait Policy: Send + std::fmt::Debug {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(pub(in crate::mapping) Found);
 
-plugins! { dyn Policy = "writing policy"; eager, current_cylinder, current_or_frontier, append }
+plugins! {
+    dyn Policy = "writing policy";
+    eager: Eager, current_cylinder: CurrentCylinder, current_or_frontier: CurrentOrFrontier, append: Append
+}

@@ -226,12 +226,6 @@ impl Conditions {
         self
     }
 
-    /// The same with the timers of `other`.
-    #[must_use]
-    pub fn with_timers_of(self, other: &Conditions) -> Conditions {
-        Condition::LOW.into_iter().fold(self, |all, c| all.with_timer(c, other.timer(c)))
-    }
-
     #[doc(hidden)]
     pub fn step(&self, condition: Condition) -> Option<&Step> {
         let at = Condition::LOW.iter().position(|c| *c == condition)?;

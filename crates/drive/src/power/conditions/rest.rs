@@ -34,7 +34,7 @@ impl ConditionPhase {
 pub struct Rest {
     state: State,
     /// The phases before this time have been told.
-    reported_until: Time,
+    pub reported_until: Time,
     /// When the timers started.
     idle_from: Time,
 }
@@ -73,11 +73,6 @@ impl Rest {
             State::Entering { to, .. } => to,
             State::Leaving { left, .. } => left,
         }
-    }
-
-    /// The time up to which phases have been told.
-    pub fn reported_until(&self) -> Time {
-        self.reported_until
     }
 
     /// When a command that arrived now could be served: the result of [`Rest::wake`] without its effect.

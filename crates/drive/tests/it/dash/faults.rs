@@ -13,7 +13,7 @@ fn an_assembly_that_fails_leaves_the_rest_at_work() {
         let mut spec = at("D1A2S1H1");
         spec.parallelism.faults = vec![fault(2_000.0, 1, None, warning)];
         spec.parallelism.fault_recovery = Span::from_ms(700.0);
-        let capacity = new(&spec).capacity_blocks();
+        let capacity = new(&spec).design.capacity_blocks();
         let reads = single_reads(1_000, 8_000_000, capacity);
         let mut drive = new(&spec);
         let done = run(&mut drive, &reads);
@@ -43,7 +43,7 @@ fn an_assembly_that_fails_leaves_the_rest_at_work() {
 fn a_surface_that_nothing_reaches_gives_errors_and_others_go_on() {
     let mut spec = at("D1A2S1H1");
     spec.parallelism.faults = vec![fault(0.0, 0, Some(3), true), fault(4_000.0, 1, Some(3), true)];
-    let capacity = new(&spec).capacity_blocks();
+    let capacity = new(&spec).design.capacity_blocks();
     let reads = single_reads(1_500, 8_000_000, capacity);
     let mut drive = new(&spec);
     let done = run(&mut drive, &reads);
@@ -65,7 +65,7 @@ fn a_surface_that_nothing_reaches_gives_errors_and_others_go_on() {
 fn commands_out_of_reach_fail_at_once_under_load() {
     let mut spec = at("D1A2S1H1");
     spec.parallelism.faults = vec![fault(0.0, 0, Some(5), true), fault(0.0, 1, Some(5), true)];
-    let capacity = new(&spec).capacity_blocks();
+    let capacity = new(&spec).design.capacity_blocks();
     let reads = single_reads(600, 0, capacity);
     let done = run(&mut new(&spec), &reads);
     let (failed, served): (Vec<&Completion>, Vec<&Completion>) = done.iter().partition(|c| c.error);
@@ -98,7 +98,7 @@ fn times_of_failure_come_from_the_seed() {
             ..Default::default()
         })
         .collect();
-    let capacity = new(&spec).capacity_blocks();
+    let capacity = new(&spec).design.capacity_blocks();
     let reads = single_reads(3_000, 8_000_000, capacity);
     let times = |seed| {
         let options = DriveOptions { seed, ..DriveOptions::default() };

@@ -11,7 +11,7 @@ fn limit_study_factors_scale_seeks_and_waits() {
         s.queue.scheduler = "fcfs".into();
         s
     };
-    let capacity = new(&base).capacity_blocks();
+    let capacity = new(&base).design.capacity_blocks();
     // Far enough apart that none waits: every read meets the same platter at any factor.
     let mut reads = single_reads(3_000, 0, capacity);
     for (i, (at, _)) in (0..).zip(&mut reads) {

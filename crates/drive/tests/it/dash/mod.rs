@@ -117,7 +117,7 @@ fn every_point_keeps_the_invariants() {
             if variant & 2 == 2 {
                 spec.parallelism.arms_in_motion = 0;
             }
-            assert_eq!(new(&spec).capacity_blocks(), 8 * 120 * 100 * u64::from(spec.dash.stacks));
+            assert_eq!(new(&spec).design.capacity_blocks(), 8 * 120 * 100 * u64::from(spec.dash.stacks));
             check(&spec, 21);
         }
         let (seed, mut draw) = (u64::from(point), SplitMix(u64::from(point)));
@@ -167,7 +167,7 @@ proptest! {
             spec.media_scan.block = headstack_units::Bytes(block * 512);
         }
         let Ok(mut drive) = Drive::builtin(&spec, &DriveOptions::default()) else { return Ok(()) };
-        let capacity = drive.capacity_blocks();
+        let capacity = drive.design.capacity_blocks();
         if capacity > 200 {
             let requests = requests(spacing, 20, 1_000_000, capacity);
             prop_assert_eq!(run(&mut drive, &requests).len(), 20);
@@ -215,7 +215,7 @@ fn heads_at_equal_angles_wait_half_the_arc() {
         spec.seek = toml::from_str("model = \"constant\"\ntime = \"5 ms\"").expect("a seek model");
         spec.positioning.head_switch = Span::ZERO;
         spec.queue.scheduler = "fcfs".into();
-        let capacity = new(&spec).capacity_blocks();
+        let capacity = new(&spec).design.capacity_blocks();
         let mut reads = single_reads(60_000, 40_000_000, capacity);
         // Independent places: the generator's sequential quarter is thinned out.
         let mut noise = Lcg(77);
@@ -234,7 +234,7 @@ fn radial_heads_shorten_the_stroke() {
     let mut spec = at("D1A1S1H4");
     spec.parallelism.heads = HeadOffset::Radial;
     spec.queue.scheduler = "fcfs".into();
-    let capacity = new(&spec).capacity_blocks();
+    let capacity = new(&spec).design.capacity_blocks();
     let done = run(&mut new(&spec), &single_reads(4_000, 40_000_000, capacity));
     let most = done.iter().map(|c| c.seek_distance).max().unwrap();
     assert!(most < 30, "{most} cylinders of travel, need fewer than 120 / 4");
@@ -257,7 +257,7 @@ fn ganged_surfaces_transfer_together() {
         assert!((got - want).abs() < 2.0, "S{m}: {got} for {want} ns");
     }
     // Three do not divide eight: the last gang has two.
-    assert_eq!(new(&at("D1A1S3H1")).capacity_blocks(), 8 * 120 * 100);
+    assert_eq!(new(&at("D1A1S3H1")).design.capacity_blocks(), 8 * 120 * 100);
 }
 
 /// Never more commands in service, or transfers at the same time, than allowed.
@@ -267,7 +267,7 @@ fn limits_hold_at_every_instant() {
         let mut spec = at(&format!("D1A{arms}S1H1"));
         spec.parallelism.arms_in_motion = motion;
         spec.parallelism.channels = channels;
-        let capacity = new(&spec).capacity_blocks();
+        let capacity = new(&spec).design.capacity_blocks();
         // Reads within a track: transfer is the end of the response.
         let reads: Vec<_> = single_reads(800, 500_000, capacity)
             .into_iter()
@@ -304,7 +304,7 @@ fn arms_that_work_together_raise_throughput() {
         let mut spec = at("D1A4S1H1");
         spec.parallelism.arms_in_motion = motion;
         spec.parallelism.channels = 0;
-        let capacity = new(&spec).capacity_blocks();
+        let capacity = new(&spec).design.capacity_blocks();
         let done = run(&mut new(&spec), &single_reads(2_000, 0, capacity));
         let end = done.iter().map(|c| c.completion.0).max().unwrap();
         let rate = 2_000.0 / end as f64;
@@ -319,7 +319,7 @@ fn own_shares_split_the_addresses() {
     let mut spec = at("D1A2S1H1");
     spec.parallelism.arm_share = ArmShare::OwnShare;
     let mut drive = new(&spec);
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     assert_eq!(capacity, 8 * 120 * 100);
     let reads = single_reads(500, 4_000_000, capacity);
     for c in run(&mut drive, &reads) {
@@ -335,7 +335,7 @@ fn own_shares_split_the_addresses() {
     // As logical units they show as two; one request across the middle is served by both.
     spec.parallelism.logical_units = true;
     let mut drive = new(&spec);
-    assert_eq!(drive.logical_units(), [capacity / 2; 2]);
+    assert_eq!(drive.design.logical_units(), [capacity / 2; 2]);
     let across = commands::command(7, Command::Read, capacity / 2 - 5, 10);
     let done = run(&mut drive, &[(0, across)]);
     assert_eq!((done.len(), done[0].id, done[0].error), (1, 7, false));
@@ -351,7 +351,7 @@ fn a_shared_queue_counts_both_halves() {
         spec.queue.depth = 2;
         spec.queue.counts = counts;
         spec.queue.scheduler = "fcfs".into();
-        let capacity = new(&spec).capacity_blocks();
+        let capacity = new(&spec).design.capacity_blocks();
         // Eight commands for the first half, then one for the second.
         let mut list: Vec<_> = (0..9u64)
             .map(|id| {
@@ -390,7 +390,7 @@ fn stacks_share_long_requests() {
         assert_eq!(done[0].arm as u64, lba / 20 % 4);
     }
     let mut drive = new(&spec);
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let done = run(&mut drive, &[(0, read(0, 0, 320)), (0, read(1, capacity - 100, 100))]);
     assert_eq!(done.len(), 2);
     // 80 sectors on each stack: less than a turn of transfer for each.

@@ -57,7 +57,7 @@ pub fn closed(drive: &mut Drive, load: &Load) -> Seen {
 
 fn closed_of(drive: &mut Drive, load: &Load, mut noise: XorShift) -> Seen {
     let skip = load.count / 20;
-    let places = drive.capacity_blocks() / u64::from(load.blocks);
+    let places = drive.design.capacity_blocks() / u64::from(load.blocks);
     let mut arrivals: BinaryHeap<Reverse<u64>> = (0..load.depth).map(|_| Reverse(0)).collect();
     let (mut id, mut done, mut first, mut last) = (0, 0, 0, 0);
     let mut classes = vec![Times::default(); load.shares.len() + 1];
@@ -271,7 +271,7 @@ fn high_priority_goes_first() {
     let mut spec = hc570(&[]);
     spec.duration_limits.enabled = Heeded::Priority;
     let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-    let places = drive.capacity_blocks() / 256;
+    let places = drive.design.capacity_blocks() / 256;
     let mut noise = XorShift::default();
     let mut sum = [(0.0, 0.0); 2];
     let mut next = 0;

@@ -123,7 +123,7 @@ fn unavailable_data_are_no_data() {
         let request = DriveRequest {
             id,
             command: Command::Read,
-            lba: Lba(noise.below(drive.capacity_blocks() - 2560)),
+            lba: Lba(noise.below(drive.design.capacity_blocks() - 2560)),
             blocks: 2560,
             hint: Hint::new(1, false).expect("a limit"),
         };

@@ -10,14 +10,8 @@ impl Part for Done {
     fn ends(&self) -> Time {
         Time(self.0)
     }
-    fn is_hit(&self) -> bool {
-        self.1
-    }
-    fn has_moved(&self) -> bool {
-        self.2
-    }
-    fn failure(&self) -> Option<char> {
-        self.3
+    fn own(&self) -> All<char> {
+        All { hit: self.1, moved: self.2, missed: false, failure: self.3 }
     }
     fn whole(self, all: &All<char>) -> Done {
         Done(self.0, all.hit, all.moved, all.failure, self.4)

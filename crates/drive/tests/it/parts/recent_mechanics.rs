@@ -34,7 +34,7 @@ fn what_was_built_last_is_kept() {
         let (built, n) = ask(&other);
         assert_eq!(n, 2 + i);
         let want = 60e9 / (5_000.0 + f64::from(i));
-        assert!((built.rotation.period_ns() - want).abs() < 1e-3);
+        assert!((built.rotation.period_ns - want).abs() < 1e-3);
     }
     // The first one had to go; the last one is still there.
     let mut last = spec.clone();

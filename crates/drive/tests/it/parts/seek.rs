@@ -10,6 +10,11 @@ mod ng;
 mod table;
 mod three_point;
 
+/// The parameters of a model's documentation.
+pub(super) fn example(name: &str) -> &'static str {
+    PLUGINS.get(name).unwrap().example()
+}
+
 /// A model of this folder from its TOML parameters.
 pub(super) fn model(name: &str, toml: &str) -> Result<Box<dyn SeekModel>, SpecError> {
     let table: Params = toml::from_str(toml).expect("TOML");

@@ -353,7 +353,7 @@ fn writing_part_of_a_4_kib_sector_costs_one_more_turn() {
 #[test]
 fn empty_and_outside_requests_complete_as_errors() {
     let mut host = Host::new(&spec());
-    let capacity = host.0.capacity_blocks();
+    let capacity = host.0.design.capacity_blocks();
     assert_eq!(capacity, 60_000);
     for (lba, blocks) in [(0, 0), (capacity, 1), (capacity - 1, 2), (u64::MAX, 1), (u64::MAX, u32::MAX)] {
         for command in [Read, Write] {

@@ -94,10 +94,10 @@ fn a_stream_is_a_walk_over_the_tracks() {
         let size = spec.geometry.sector_size.0;
         let tracks = walk(mechanics);
         assert_eq!(stream.ns(0), 0);
-        assert_eq!(stream.capacity(), mechanics.layout.capacity() * size);
+        assert_eq!(stream.capacity, mechanics.layout.capacity() * size);
         for (i, (first, begin, end)) in tracks.iter().enumerate() {
             // One rounding of the walk's wait, one of its pass, one of ours.
-            let past = tracks.get(i + 1).map_or(stream.capacity(), |t| t.0 * size);
+            let past = tracks.get(i + 1).map_or(stream.capacity, |t| t.0 * size);
             let got = stream.ns(past);
             assert!(got.abs_diff(*end) <= 2, "seed {seed}, track {i}: {got} of {end}");
             let sectors = (past / size - first) as f64;
@@ -118,11 +118,11 @@ fn streams_grow_strictly() {
         let design = built(&random(&mut d)).unwrap();
         let stream = Stream::new(&design).unwrap();
         for _ in 0..200 {
-            let x = d.below(stream.capacity());
+            let x = d.below(stream.capacity);
             assert!(stream.turns(x) < stream.turns(x + 1), "seed {seed}: {x}");
         }
-        let beyond = stream.capacity() + 1;
-        assert_eq!(stream.turns(beyond), stream.turns(stream.capacity()));
+        let beyond = stream.capacity + 1;
+        assert_eq!(stream.turns(beyond), stream.turns(stream.capacity));
         // Whole zones, one after the other.
         let mut at = 0;
         for z in 0..stream.zones() {
@@ -136,7 +136,7 @@ fn streams_grow_strictly() {
             let off = rate / stream.zone_rate(z) - 1.0;
             assert!(off.abs() < 1e-12, "seed {seed}: {off}");
         }
-        assert_eq!(at, stream.held(), "seed {seed}");
+        assert_eq!(at, stream.held, "seed {seed}");
     }
 }
 
@@ -176,8 +176,8 @@ fn a_stream_is_the_service_of_requests_that_wait() {
         let mut d = SplitMix(seed);
         let mut drive = design.drive(&DriveOptions::default()).unwrap();
         let (mut lba, mut ends) = (0, Vec::new());
-        while lba < drive.capacity_blocks() && ends.len() < 2000 {
-            let blocks = d.between(1, most).min((drive.capacity_blocks() - lba) as u32);
+        while lba < drive.design.capacity_blocks() && ends.len() < 2000 {
+            let blocks = d.between(1, most).min((drive.design.capacity_blocks() - lba) as u32);
             drive.submit(Time(0), read(ends.len() as u64, lba, blocks));
             lba += u64::from(blocks);
             ends.push(lba);
@@ -288,7 +288,7 @@ fn three_classes_have_the_rates_of_figure_4() {
 #[test]
 fn surfaces_of_all_classes_hold_the_same() {
     let base = re3();
-    let nominal = Stream::new(&base).unwrap().held();
+    let nominal = Stream::new(&base).unwrap().held;
     for seed in 0..100 {
         let mut d = SplitMix(seed);
         let list = [(); 6].map(|()| d.between(0, 11) as i32 - 8);
@@ -301,7 +301,7 @@ fn surfaces_of_all_classes_hold_the_same() {
             let least = held.iter().copied().fold(f64::MAX, f64::min);
             assert!(most / least < 1.01, "seed {seed}: {list:?} hold {held:?}");
         }
-        let held = Stream::new(&design).unwrap().held();
+        let held = Stream::new(&design).unwrap().held;
         assert!(held as f64 > 0.99 * nominal as f64, "seed {seed}: {held} of {nominal}");
     }
 }
@@ -315,7 +315,7 @@ fn equal_heads_give_equal_sweeps() {
         let design = base.with_density(&[class(0)]).unwrap();
         Stream::new(&design).unwrap()
     });
-    let sweep = Sweep { block: 128 << 20, first: 0, past: streams[0].capacity(), trials: 1, seed: 1 };
+    let sweep = Sweep { block: 128 << 20, first: 0, past: streams[0].capacity, trials: 1, seed: 1 };
     let quiet = Noise::default();
     let rates = [0, 1].map(|i| {
         let mut rates = vec![0.0; sweep.blocks()];
@@ -431,7 +431,7 @@ fn wrong_sweeps_and_noise_are_refused_by_key() {
     let error = good.check((1 << 29) + 1).err().map(|e| e.key);
     assert_eq!(error, Some("trials".into()));
     let stream = Stream::new(&varied("")).unwrap();
-    let far = Sweep { past: stream.capacity() + 1, ..good };
+    let far = Sweep { past: stream.capacity + 1, ..good };
     let error = far.run(&stream, (0, 1.0), &Noise::default(), &mut [0.0; 2]);
     assert_eq!(error.err().map(|e| e.key), Some("last_byte".into()));
 }
@@ -471,7 +471,7 @@ fn designs_of_other_densities_are_those_of_their_descriptions() {
         let again = built(design.spec()).unwrap();
         assert_eq!(again.capacity_blocks(), design.capacity_blocks());
         let (a, b) = (Stream::new(&design).unwrap(), Stream::new(&again).unwrap());
-        for x in (0..a.capacity()).step_by(1_000_003) {
+        for x in (0..a.capacity).step_by(1_000_003) {
             assert_eq!(a.ns(x), b.ns(x), "{x}");
         }
     }
@@ -509,7 +509,7 @@ fn a_fleet_is_its_drives() {
         let mut want = vec![0.0; sweep.blocks() * sweep.trials];
         sweep.run(&stream, (i, factors[i]), &noise, &mut want).unwrap();
         assert_eq!(rates[i * want.len()..][..want.len()], want, "{i}");
-        assert_eq!(capacities[i], stream.held());
+        assert_eq!(capacities[i], stream.held);
         assert_eq!(zones[2 * i + 1], stream.zone_rate(1) / factors[i]);
     }
     fleet.stop();

@@ -279,7 +279,7 @@ fn what_needs_no_mechanism_also_waits_for_a_change() {
     drive.advance(Time(MS), &mut |c| done.push(*c));
     let active = Setting::PowerCondition(Condition::Active);
     drive.set(Time(MS), active).expect("a condition");
-    let capacity = drive.capacity_blocks();
+    let capacity = drive.design.capacity_blocks();
     let trace = [(2 * MS, request(1, Command::Read, capacity, 1)), (2 * MS, request(2, Command::Read, 0, 10))];
     done.extend(run(&mut drive, &trace));
     assert_eq!(done[0].completion, Time(10 * MS));

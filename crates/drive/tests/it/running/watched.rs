@@ -43,7 +43,7 @@ impl Watch for Looks {
 /// in which the host gets them, and what the drive has counted.
 fn course(seed: u64, mut drive: Drive) -> (Vec<Completion>, Counters, Drive) {
     let mut noise = SplitMix(seed);
-    let (mut now, mut done, blocks) = (0, Vec::new(), drive.capacity_blocks());
+    let (mut now, mut done, blocks) = (0, Vec::new(), drive.design.capacity_blocks());
     for id in 0..200 {
         now += noise.draw() % (3 * MS);
         drive.advance(Time(now), &mut |c| done.push(*c));

@@ -95,7 +95,7 @@ impl<B: Behaviour> Layer for Mock<B> {
         self.units.clone()
     }
     fn submit(&mut self, number: u32, flow: &mut Flow) {
-        let (now, request) = (flow.now(), flow[number].request);
+        let (now, request) = (flow.now, flow[number].request);
         assert_eq!(request.id, u64::from(number));
         assert!(now >= self.now, "submitted at {now:?} after {:?}", self.now);
         self.now = now;
@@ -107,7 +107,7 @@ impl<B: Behaviour> Layer for Mock<B> {
         self.next_start()
     }
     fn happen(&mut self, flow: &mut Flow) {
-        while self.next_start() <= flow.now() {
+        while self.next_start() <= flow.now {
             let start = self.next_start();
             self.now = start;
             self.busy.retain(|end| *end > start);
@@ -120,7 +120,7 @@ impl<B: Behaviour> Layer for Mock<B> {
         }
     }
     fn abort(&mut self, number: u32, flow: &mut Flow) {
-        let now = flow.now();
+        let now = flow.now;
         self.now = now;
         let id = u64::from(number);
         let found = self.waiting.iter().position(|w| w.request.id == id);
@@ -183,7 +183,7 @@ pub fn tree(
     below: Vec<Branch>,
     params: headstack_drive::spec::Params,
 ) -> Result<Tree, SpecError> {
-    let members = below.iter().flat_map(Branch::units).collect();
+    let members = below.iter().flat_map(|b| b.layer.units()).collect();
     let layer = entry.build(&params, Context { members, elevators: &elevator::PLUGINS })?;
     Ok(Tree::over(vec![Branch::new(layer, below)]))
 }

@@ -20,7 +20,7 @@ fn agrees_with_a_search_through_all() {
             list[i] = time;
             let want = (0..n).map(|i| (list[i], i)).min().expect("a time");
             assert_eq!(table.first(), want, "{n} times, step {step}");
-            assert_eq!(table.earliest(), want.0, "{n} times, step {step}");
+            assert_eq!(table.earliest, want.0, "{n} times, step {step}");
             assert_eq!(table.get(i), time);
             let others = (0..n).filter(|i| *i != want.1).map(|i| list[i]);
             let second = others.min().unwrap_or(Time::NEVER);

@@ -67,9 +67,9 @@ fn recovered_errors_take_their_time() {
     let mut session = server.session(1, &[]);
     session.settle(0);
     let timed = |session: &mut Initiator| {
-        let before = server.handle.ask(|live| live.counters().devices[0].reads.time_ns).unwrap();
+        let before = server.handle.ask(|live| live.counters.devices[0].reads.time_ns).unwrap();
         let answer = session.ask(0, &ten(READ, 0, 1000, 8), 8 * 512);
-        let after = server.handle.ask(|live| live.counters().devices[0].reads.time_ns).unwrap();
+        let after = server.handle.ask(|live| live.counters.devices[0].reads.time_ns).unwrap();
         (answer, after - before)
     };
     let takes = Span(700_000_000);

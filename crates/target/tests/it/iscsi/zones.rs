@@ -94,7 +94,7 @@ fn zones_are_looked_at_as_they_are_sent() {
     let server_options = options(SMALL, server::Options::default());
     let mut live = Live::open(&server_options.live).unwrap();
     let mut shelf = headstack_target::iscsi::fuzzing::shelf(&mut live);
-    let mut disk = shelf.unit(0).disk().clone();
+    let mut disk = shelf.unit(0).disk.clone();
     disk.blocks = ZONES * ZONE - 100;
     let looked = std::cell::Cell::new(0);
     let zone = |start: Lba| {
@@ -112,8 +112,8 @@ fn zones_are_looked_at_as_they_are_sent() {
         looked.set(0);
         let all = ZoneList::new(&disk, zones(), true, partial, length);
         assert!(looked.get() <= 1 && !all.was_searched() && searched.was_searched());
-        let bytes = all.bytes();
-        assert_eq!(bytes, searched.bytes());
+        let bytes = all.bytes;
+        assert_eq!(bytes, searched.bytes);
         for _ in 0..cases(20) {
             let start = rng.below(bytes as u64) as usize;
             let end = bytes.min(start + 1 + rng.below(10_000) as usize);

@@ -53,7 +53,7 @@ impl Server {
     pub fn with(folder: TempDir, options: &Options) -> Server {
         let stop = Arc::new(AtomicBool::new(false));
         let emulation = Emulation::start(options, stop.clone()).unwrap();
-        let (bytes, handle) = (emulation.devices()[0].bytes, emulation.handle());
+        let (bytes, handle) = (emulation.live.devices()[0].bytes, emulation.handle());
         let metrics = emulation.metrics().map(String::from);
         let thread = Served::start(stop, || emulation.serve().unwrap());
         Server { folder, bytes, handle, metrics, thread }

@@ -28,7 +28,7 @@ fn extents_are_known() {
     for i in 0..1_000_000 {
         store.discard(i % 7 * PAGE, 4 << 30).unwrap();
     }
-    assert!(store.history().unwrap().is_empty());
+    assert!(store.history.as_mut().unwrap().is_empty());
     for i in 0..100 {
         write(&mut store, i, i << 32, 1 << 32, Content::Zeroes { keep: false });
     }

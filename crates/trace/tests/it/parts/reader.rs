@@ -40,7 +40,7 @@ fn every_format_reads_and_detects_its_example() {
         let options = ReadOptions::default();
         let requests = good(format.name(), &bytes, &options);
         assert!(requests.len() >= 2, "{}: {requests:?}", format.name());
-        assert_eq!(options.counters.read(), requests.len() as u64);
+        assert_eq!(options.counters.counts().read, requests.len() as u64);
         assert!(requests.windows(2).all(|w| w[0].0 <= w[1].0), "{}", format.name());
         let name = if format.name() == "oracle-general" { "x.oracleGeneral.bin" } else { "x" };
         let found = detect(&bytes, name, &PLUGINS).map(|f| f.name());
@@ -77,7 +77,7 @@ fn every_text_format_names_a_wrong_line_and_can_skip_it() {
         assert!(error.contains("need"), "{error}");
         let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
         good(format.name(), &bytes, &options);
-        assert_eq!(options.counters.skipped(), 1, "{}", format.name());
+        assert_eq!(options.counters.counts().skipped, 1, "{}", format.name());
     }
 }
 
@@ -131,7 +131,7 @@ fn time_running_backwards_has_its_three_answers() {
     options = ReadOptions { order: Order::Sort(1), ..ReadOptions::default() };
     let times: Vec<u64> = good("spc", bytes, &options).iter().map(|r| r.0 / 1_000_000_000).collect();
     assert_eq!(times, [5, 5, 5]);
-    assert_eq!(options.counters.clamped(), 2);
+    assert_eq!(options.counters.counts().clamped, 2);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn zero_sizes_and_other_devices_are_left_out_and_counted() {
     let options = ReadOptions { devices: vec![1], ..ReadOptions::default() };
     let bytes = b"0,1,512,R,1\n1,1,0,R,2\n1,7,512,W,3\n";
     assert_eq!(good("spc", bytes, &options), [(3_000_000_000, 1, 7, 1, Command::Write)]);
-    assert_eq!((options.counters.zero_sized(), options.counters.filtered()), (1, 1));
+    assert_eq!((options.counters.counts().zero_sized, options.counters.counts().filtered), (1, 1));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn long_lines_cost_no_memory() {
     bytes.extend(b"\n0,1,512,R,1\n");
     let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
     assert_eq!(good("spc", &bytes, &options).len(), 1);
-    assert_eq!(options.counters.skipped(), 1);
+    assert_eq!(options.counters.counts().skipped, 1);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn times_past_the_end_of_simulated_time_are_wrong_records() {
         assert!(error.ends_with(late) && error.contains(":4: "), "{error}");
         let skip = options(OnError::Skip);
         assert_eq!(good("csv", csv, &skip).len(), 2);
-        assert_eq!(skip.counters.skipped(), 2);
+        assert_eq!(skip.counters.counts().skipped, 2);
     }
     // Dates count from the first request: here both are beyond 2^63 ns since 1601.
     let msr = b"128166372003061629,src1,0,Read,0,512,0\n128166372003061639,src1,0,Read,0,512,0\n";

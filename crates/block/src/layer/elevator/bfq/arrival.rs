@@ -49,7 +49,7 @@ impl Bfq {
 
     /// What the request tells of its process.
     fn see_habits(&mut self, now: Time, q: u32, request: &Queued) {
-        let slice_idle = self.parameters.slice_idle_ns();
+        let slice_idle = self.parameters.slice_idle.non_negative();
         let at_drive = self.drive.at_drive;
         let in_turn = self.turn.in_service == Some(q);
         let queue = &mut self.queues[q as usize];
@@ -74,7 +74,7 @@ impl Bfq {
 
     /// A queue without waiting requests has one. Returns whether its process is interactive.
     fn becomes_busy(&mut self, now: Time, q: u32) -> bool {
-        let slice_idle = self.parameters.slice_idle_ns();
+        let slice_idle = self.parameters.slice_idle.non_negative();
         let (charge, least) = (self.charge_of_next(q), self.least_budget());
         let queue = &mut self.queues[q as usize];
         let share = self.order.share_mut(q);
@@ -116,7 +116,7 @@ impl Bfq {
         let Some(served) = self.turn.in_service else { return };
         let factor = |q: u32| self.queues[q as usize].raise.factor();
         let goes_on = resumes && factor(q) >= factor(served);
-        let heavier = self.order.share(q).weight() > self.order.share(served).weight();
+        let heavier = self.order.share(q).weight > self.order.share(served).weight;
         if goes_on || heavier || !self.better_to_idle(served) {
             self.end_turn(now, Reason::Preempted, None);
         }

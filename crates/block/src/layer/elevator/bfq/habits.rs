@@ -25,7 +25,7 @@ pub(super) fn is_far(last: u64, lba: u64) -> bool {
 }
 
 /// The habits of a process.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Habits {
     /// One bit for each of the last 32 requests; the last one is the lowest.
     seeks: u32,
@@ -46,14 +46,11 @@ impl Habits {
     pub fn new(now: Time) -> Habits {
         Habits {
             seeks: 1,
-            position: 0,
-            samples: 0,
-            total: 0,
             has_short_think_time: true,
             last_end: now,
             since: now,
-            idle_ns: 0,
             is_io_bound: true,
+            ..Habits::default()
         }
     }
 

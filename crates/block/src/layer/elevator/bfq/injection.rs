@@ -19,7 +19,7 @@ const PAUSE_NS: u64 = 10 * MS;
 const TRY_NS: u64 = 100 * MS;
 
 /// The limit of a queue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Limit {
     limit: u32,
     /// Time of a request without others; 0: not known.

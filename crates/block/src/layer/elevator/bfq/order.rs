@@ -43,7 +43,7 @@ pub struct Share {
     pub budget: u64,
     /// Sectors that it was served in this turn.
     pub service: u64,
-    weight: u64,
+    pub weight: u64,
     place: Place,
     /// Decides between equal times.
     number: u64,
@@ -53,10 +53,6 @@ impl Share {
     /// Sectors of the budget that are left.
     pub fn left(&self) -> u64 {
         self.budget.saturating_sub(self.service)
-    }
-
-    pub fn weight(&self) -> u64 {
-        self.weight
     }
 }
 

@@ -7,7 +7,7 @@ use headstack_units::Time;
 
 /// The queue of a process, or that of all asynchronous requests. Its share of the service is in
 /// [`Order`](super::order::Order).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Queue {
     pub is_sync: bool,
     /// Requests that wait, and those at the drive.
@@ -34,17 +34,12 @@ impl Queue {
     pub fn new(now: Time, is_sync: bool, max_budget: u64) -> Queue {
         Queue {
             is_sync,
-            waiting: 0,
-            at_drive: 0,
-            next: None,
             max_budget,
-            is_busy: false,
-            has_seen_age: false,
-            ended_empty: false,
             is_new: true,
             habits: Habits::new(now),
             limit: Limit::new(now, 0),
             raise: Raise::new(now),
+            ..Queue::default()
         }
     }
 }

@@ -43,7 +43,7 @@ enum Reason {
 }
 
 /// How a queue is raised.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Raise {
     reason: Option<Reason>,
     /// Since when it is raised; of a queue that is not, when its last request came.
@@ -77,18 +77,7 @@ pub struct Arrival<'a> {
 
 impl Raise {
     pub fn new(now: Time) -> Raise {
-        Raise {
-            reason: None,
-            since: now,
-            for_ns: 0,
-            sectors: 0,
-            soft_from: now,
-            is_soft_pending: false,
-            backlogged: now,
-            backlog_sectors: 0,
-            in_burst: false,
-            empty_since: None,
-        }
+        Raise { since: now, soft_from: now, backlogged: now, ..Raise::default() }
     }
 
     /// By how much its weight is multiplied.

@@ -41,7 +41,7 @@ pub struct Dispatched {
 }
 
 /// The estimate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PeakRate {
     rate: Rate,
     /// Whether a window has counted.
@@ -55,23 +55,11 @@ pub struct PeakRate {
     last_end: Time,
 }
 
-impl Default for PeakRate {
-    fn default() -> PeakRate {
-        PeakRate {
-            rate: USUAL * 2 / 3,
-            is_measured: false,
-            requests: 0,
-            sequential: 0,
-            sectors: 0,
-            longest: 0,
-            first: Time::ZERO,
-            last: Time::ZERO,
-            last_end: Time::ZERO,
-        }
-    }
-}
-
 impl PeakRate {
+    pub fn new() -> PeakRate {
+        PeakRate { rate: USUAL * 2 / 3, ..PeakRate::default() }
+    }
+
     /// Sectors that are transferred in a time at this rate.
     pub fn sectors_in(&self, span_ns: u64) -> u64 {
         ((u128::from(self.rate) * u128::from(span_ns / 1000)) >> 16) as u64

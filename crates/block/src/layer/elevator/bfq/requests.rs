@@ -67,7 +67,7 @@ pub(super) struct Requests {
     /// By slot.
     places: Vec<Option<Waiting>>,
     by_address: BTreeSet<(u32, u64, u64, u32)>,
-    by_turn: BTreeSet<(u32, u64, u32)>,
+    pub by_turn: BTreeSet<(u32, u64, u32)>,
     order: u64,
 }
 
@@ -157,9 +157,5 @@ impl Requests {
             Some(one) if nearness(one) <= nearness(other) => one,
             _ => other,
         }
-    }
-
-    pub fn len(&self) -> usize {
-        self.by_turn.len()
     }
 }

@@ -65,7 +65,7 @@ impl Bfq {
         queue.has_seen_age = false;
         self.turn.in_service = Some(q);
         self.turn.began = now;
-        let span = self.parameters.timeout_ns() * queue.raise.turn_factor();
+        let span = self.parameters.timeout_sync.non_negative() * queue.raise.turn_factor();
         self.turn.ends = Time(now.0.saturating_add(span));
         Some(q)
     }
@@ -88,7 +88,7 @@ impl Bfq {
         if self.parameters.strict_guarantees {
             return true;
         }
-        if self.parameters.slice_idle_ns() == 0 || !queue.is_sync {
+        if self.parameters.slice_idle.non_negative() == 0 || !queue.is_sync {
             return false;
         }
         self.idling_is_faster(q) || self.idling_is_fairer(q)
@@ -146,7 +146,7 @@ impl Bfq {
     /// The drive is kept idle for the queue in service, which has no requests.
     fn begin_idling(&mut self, now: Time, q: u32) {
         let queue = &self.queues[q as usize];
-        let slice_idle = self.parameters.slice_idle_ns();
+        let slice_idle = self.parameters.slice_idle.non_negative();
         let span = match queue.raise.is_raised() {
             true => slice_idle.max(RAISED_IDLE_NS),
             false if queue.habits.is_seeky() => slice_idle.min(SEEKY_IDLE_NS),
@@ -206,7 +206,7 @@ impl Bfq {
             queue.raise.note_turn(now);
             if queue.waiting == 0 {
                 match queue.at_drive {
-                    0 => queue.raise.set_soft_from(now, self.parameters.slice_idle_ns()),
+                    0 => queue.raise.set_soft_from(now, self.parameters.slice_idle.non_negative()),
                     _ => queue.raise.is_soft_pending = true,
                 }
             }
@@ -248,8 +248,8 @@ impl Bfq {
         if queue.raise.is_raised() || !(is_slow || is_long) {
             return;
         }
-        let span = if span_ns < SHORT_NS { self.parameters.slice_idle_ns() } else { span_ns };
-        let timeout = self.parameters.timeout_ns();
+        let span = if span_ns < SHORT_NS { self.parameters.slice_idle.non_negative() } else { span_ns };
+        let timeout = self.parameters.timeout_sync.non_negative();
         let worth = u128::from(most) * u128::from(span.min(timeout)) / u128::from(timeout.max(1));
         let charged = (worth as u64).max(share.service);
         let more = charged - share.service;

@@ -15,7 +15,7 @@ impl Pair {
     fn both<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, act: impl Fn(&mut Segments) -> T) -> T {
         let (found, want) = (act(&mut self.fast), act(&mut self.plain));
         assert_eq!(found, want, "{what}");
-        assert_eq!(self.fast.list(), self.plain.list(), "{what}");
+        assert_eq!(&self.fast.list, &self.plain.list, "{what}");
         want
     }
 }
@@ -35,7 +35,7 @@ fn range(noise: &mut SplitMix, list: &[Segment], size: u64) -> (u64, u64) {
 
 /// One random operation of those that a drive carries out.
 fn step(pair: &mut Pair, noise: &mut SplitMix, now: u64) {
-    let list = pair.plain.list();
+    let list = &pair.plain.list;
     let size = pair.plain.size;
     let (start, end) = range(noise, list, size);
     let i = noise.below(list.len() as u64) as usize;
@@ -97,7 +97,7 @@ fn compare(noise: &mut SplitMix, count: usize, fast: impl Fn(usize, u64, bool) -
     let mut pair = Pair { fast: fast(count, size, separate), plain: looked_through(count, size, separate) };
     for now in 0..4000 {
         step(&mut pair, noise, now);
-        assert_eq!(pair.fast.victim(), victim(pair.plain.list(), separate));
+        assert_eq!(pair.fast.victim(), victim(&pair.plain.list, separate));
     }
 }
 

@@ -312,8 +312,8 @@ impl World<'_> {
 
     /// No two sectors that hold data lie at the same place, and each lies on a track.
     fn check_places(&self) {
-        let mechanics = self.drive.design().mechanics();
-        let all = 0..self.drive.capacity_blocks() / self.sector_blocks;
+        let mechanics = self.drive.design.mechanics();
+        let all = 0..self.drive.design.capacity_blocks() / self.sector_blocks;
         let mut taken = BTreeMap::new();
         for sector in all {
             if let Some((size, written)) = &self.log {
@@ -324,7 +324,7 @@ impl World<'_> {
             let p = self.places(sector..sector + 1)[0];
             let sectors = mechanics.layout.track_sectors(p.cylinder, p.head.into());
             assert!(p.sector < sectors, "{}: {p:?}", self.what);
-            assert!(p.cylinder < mechanics.positions(), "{}: {p:?}", self.what);
+            assert!(p.cylinder < mechanics.seek.positions(), "{}: {p:?}", self.what);
             let other = taken.insert((p.cylinder, p.head, p.sector), sector);
             assert_eq!(other, None, "{}: {sector}", self.what);
         }
@@ -332,7 +332,7 @@ impl World<'_> {
 
     /// The first sectors of the layout's zones, as far as they have an address, and the ends of the disk.
     fn ends(&self) -> Vec<u64> {
-        let past = self.drive.capacity_blocks() / self.sector_blocks;
+        let past = self.drive.design.capacity_blocks() / self.sector_blocks;
         let zones = self.places(0..past);
         let first = (1..past).filter(|s| zones[*s as usize].zone != zones[*s as usize - 1].zone);
         first.chain([0, past]).collect()
@@ -341,7 +341,7 @@ impl World<'_> {
     /// A command that the drive accepts, at an end or anywhere.
     fn draw(&self, ends: &[u64], draw: &mut SplitMix) -> (Command, u64, u64) {
         let per = self.sector_blocks;
-        let capacity = self.drive.capacity_blocks();
+        let capacity = self.drive.design.capacity_blocks();
         let command = draw.of(&[Command::Read, Command::Write, Command::Write, Command::WriteThrough]);
         let length = match draw.below(3) {
             0 => 1 + draw.below(per),

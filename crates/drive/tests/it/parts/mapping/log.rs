@@ -81,7 +81,7 @@ fn on_grid() -> DriveSpec {
 
 fn any_arm(spec: &DriveSpec, m: &Mechanics, noise: &mut XorShift) -> Arm {
     Arm {
-        cylinder: noise.below(u64::from(m.positions())) as u32,
+        cylinder: noise.below(u64::from(m.seek.positions())) as u32,
         head: noise.below(u64::from(spec.geometry.surfaces)) as u16,
         angle: Turn(noise.below(u64::MAX)),
     }
@@ -150,7 +150,7 @@ fn the_search_finds_the_soonest_slot() {
     let even = [(skewed, "any"), (on_grid(), "nearest"), (on_grid(), "any")];
     for (spec, ties) in uneven.into_iter().chain(even) {
         let (mut log, m) = with_ties(&spec, ("eager", ties), 20, false);
-        let slots = log.slots.count();
+        let slots = log.slots.slots;
         let (mut broken, mut full) = (0, 0);
         let mut taken: Vec<u64> = (0..20).collect();
         for step in 0..4 * slots {
@@ -189,7 +189,7 @@ fn the_search_finds_the_soonest_slot() {
                 log.take(&m, block, &found, by);
             }
             if step % slots == 0 {
-                let all: Vec<_> = (0..m.positions()).flat_map(|c| log.slots.taken_in(&m, c)).collect();
+                let all: Vec<_> = (0..m.seek.positions()).flat_map(|c| log.slots.taken_in(&m, c)).collect();
                 let held: BTreeSet<u64> = all.iter().map(|s| s.slot).collect();
                 let free = free_slots(&log, slots);
                 assert_eq!(held, (0..slots).filter(|s| !free.contains(s)).collect(), "step {step}");
@@ -208,7 +208,7 @@ fn any_of_equal_distances_is_taken() {
     let mut noise = XorShift::default();
     let spec = on_grid();
     let (mut log, m) = with_ties(&spec, ("eager", "any"), 0, false);
-    let slots = log.slots.count();
+    let slots = log.slots.slots;
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &m, &mut noise);
@@ -263,7 +263,7 @@ fn free_slots_and_map_agree() {
         for (i, spec) in uneven_disks().iter().cycle().take(6).enumerate() {
             let together = i >= 3;
             let (mut log, m) = log(spec, plugin.name(), 30, together);
-            let slots = log.slots.count();
+            let slots = log.slots.slots;
             let mut arm = Arm::default();
             let mut now = 0;
             for _ in 0..3 * slots {
@@ -279,13 +279,13 @@ fn free_slots_and_map_agree() {
                 now += 3_000_000 + noise.below(10_000_000);
                 log.pass_ends(Time(now));
                 if noise.below(2) == 0 {
-                    arm.cylinder = noise.below(u64::from(m.positions())) as u32;
+                    arm.cylinder = noise.below(u64::from(m.seek.positions())) as u32;
                 }
             }
             log.settle(&m, Time::NEVER, Time::ZERO);
             log.settle(&m, Time::NEVER, Time::ZERO);
             let free = free_slots(&log, slots);
-            let mut by_cylinder = vec![0; m.positions() as usize];
+            let mut by_cylinder = vec![0; m.seek.positions() as usize];
             for slot in &free {
                 let place = m.layout.locate(slot << 3).expect("a slot");
                 by_cylinder[place.cylinder as usize] += 1;

@@ -103,7 +103,7 @@ impl Naive {
     fn check(&self, media: &MediaCache) {
         let mut place = Place::default();
         let mut address = 0;
-        while address < media.capacity() {
+        while address < media.capacity {
             assert!(media.locate_into(&self.m, address, &mut place));
             let sector = self.sector(&place);
             assert!(place.run > 0);
@@ -118,7 +118,7 @@ impl Naive {
             }
             address += u64::from(place.run);
         }
-        assert!(!media.locate_into(&self.m, media.capacity(), &mut place));
+        assert!(!media.locate_into(&self.m, media.capacity, &mut place));
     }
 }
 
@@ -128,7 +128,7 @@ fn both(p: &MediaCacheParameters) -> (MediaCache, Naive) {
     let media = MediaCache::new(p, &m, 512, 0).expect("a media cache");
     let naive = Naive {
         medium: vec![None; m.layout.capacity() as usize],
-        newest: vec![None; media.capacity() as usize],
+        newest: vec![None; media.capacity as usize],
         memory: HashMap::new(),
         ends: HashMap::new(),
         writes: 0,
@@ -153,7 +153,7 @@ fn no_copy_is_lost_and_bands_are_written_in_order() {
             ..MediaCacheParameters::default()
         };
         let (mut media, mut naive) = both(&p);
-        let capacity = media.capacity();
+        let capacity = media.capacity;
         if p.initial == Initial::Full {
             for address in 0..capacity {
                 naive.newest[address as usize] = Some((address, 0));

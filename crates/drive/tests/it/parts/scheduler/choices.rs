@@ -84,10 +84,10 @@ fn scheduler(name: &str, parameters: &str) -> Box<dyn Scheduler> {
 
 /// The command with the least (price, age), by a plain scan.
 fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
-    let age = |i: usize| age(&queue.items()[i]);
+    let age = |i: usize| age(&queue.items[i]);
     let mut best: Option<(f64, (u64, u64), usize)> = None;
     for i in queue.by_age() {
-        let key = (price(&queue.items()[i]), age(i), i);
+        let key = (price(&queue.items[i]), age(i), i);
         if best.is_none_or(|b| (key.0, key.1) < (b.0, b.1)) {
             best = Some(key);
         }
@@ -97,7 +97,7 @@ fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
 
 /// Positioning time with the arm that serves, by the rule of `arm_choice`.
 fn positioning(view: &View, w: &Waiting) -> f64 {
-    let write = w.writes();
+    let write = w.request.command.writes();
     let mut best = (u64::MAX, u64::MAX);
     for (a, arm) in view.arms.iter().enumerate() {
         if let Some(head_sets) = view.head_sets {
@@ -138,7 +138,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
         "depth-aged-sptf" | "deadline-sptf" => scan(queue, |w| match view.buffer.serves(w) {
             true => f64::NEG_INFINITY,
             false => {
-                let weight = 1.3 / queue.len() as f64;
+                let weight = 1.3 / queue.len as f64;
                 positioning(view, w) - weight * view.now.ns_from(w.arrival.at) as f64
             }
         }),
@@ -152,7 +152,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
                 let back = d != 0.0 && (d > 0.0) != *up;
                 d.abs() + if back { 0.2 * 9000.0 } else { 0.0 }
             });
-            let d = f64::from(queue.items()[found].place.cylinder) - here;
+            let d = f64::from(queue.items[found].place.cylinder) - here;
             *up = if d == 0.0 { *up } else { d > 0.0 };
             found
         }
@@ -162,7 +162,7 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
         }),
         "look" | "scan" => {
             let ahead = |w: &Waiting, up: bool| (w.sector as f64 >= end) == up;
-            if !queue.by_age().any(|i| ahead(&queue.items()[i], *up)) {
+            if !queue.by_age().any(|i| ahead(&queue.items[i], *up)) {
                 *up = !*up;
             }
             let far = |w: &Waiting| (w.sector as f64 - end).abs();
@@ -200,7 +200,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
     let (mut now, mut id, mut grow) = (1 << 40, 0, true);
     let mut hits = 0;
     for step in 0..longest * 4 {
-        grow = if queue.len() < 2 { true } else { grow && queue.len() < longest };
+        grow = if queue.len < 2 { true } else { grow && queue.len < longest };
         for _ in 0..if grow { 1 + noise.below(4) } else { 0 } {
             let (mut request, sectors) = waiting(&mut noise, m.layout.capacity());
             // Falling ids and simultaneous arrivals: ties are decided by arrival, then by id.
@@ -218,11 +218,11 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         queue.place_lone();
         // Ranges held by the buffer, most of them where a command waits.
         let held = |noise: &mut XorShift| {
-            let rank = noise.below(queue.len() as u64) as usize;
+            let rank = noise.below(queue.len as u64) as usize;
             let waits = queue.by_age().nth(rank).expect("a command");
             let start = match noise.below(4) {
                 0 => noise.below(m.layout.capacity()),
-                _ => queue.items()[waits].sector,
+                _ => queue.items[waits].sector,
             };
             start..start + noise.below(200)
         };
@@ -248,14 +248,11 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
         let got = plugin.pick(&queue, &view);
         let want = scanned.unwrap_or(got.index);
         plugin.reversal_cylinder();
-        let waiting = queue.items()[want];
+        let waiting = queue.items[want];
         assert_eq!(
-            got.index,
-            want,
+            got.index, want,
             "{name}, {arms} arms, limited {limited}, seed {seed}, step {step}, {} waiting, {:?} for {:?}",
-            queue.len(),
-            queue.items()[got.index],
-            waiting,
+            queue.len, queue.items[got.index], waiting,
         );
         assert!(queue.by_age().any(|i| i == want), "{name} step {step}: {want} is not waiting");
         assert!(scanned.is_none() || got.arm == view.best_arm(&queue, want), "{name} step {step}");
@@ -327,7 +324,7 @@ fn bounds_are_bounds() {
             };
             queue.push(request, arrival_at(0), (0, 1), |p| *p = place);
             queue.place_lone();
-            let chunk = queue.positions().piece(0);
+            let chunk = queue.positions.piece(0);
             let approach = floor.at(&m, start).approach(&arm, delay);
             let scores = &mut [0; headstack_drive::queue::CHUNK];
             let score = approach.score::<false>(chunk, scores, &Ageing::NONE);
@@ -337,7 +334,7 @@ fn bounds_are_bounds() {
             assert!(approach.score_of_range(cylinder, wide) <= score);
             if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, 0) {
                 sure += 1;
-                let units = exact as f64 / m.rotation.period_ns() * f64::from(1 << 11);
+                let units = exact as f64 / m.rotation.period_ns * f64::from(1 << 11);
                 assert!(units <= f64::from(score), "{score} {units} {arm:?} {place:?} {write}");
             }
         }
@@ -380,7 +377,7 @@ fn bounds_with_ages_are_bounds() {
         }
         let arm = Arm { cylinder: noise.below(9000) as u32, head: 1, angle: Turn(noise.below(u64::MAX)) };
         let start = oldest + later + noise.below(1 << 40);
-        let chunk = queue.positions().piece(0);
+        let chunk = queue.positions.piece(0);
         let row = (0..2).find(|r| chunk.number[*r] == 1).expect("the younger one");
         let ageing = floor.ageing(weight, Time(oldest));
         let approach = floor.at(&m, [Time(start); 2]).approach(&arm, [0; 2]);
@@ -393,7 +390,7 @@ fn bounds_with_ages_are_bounds() {
         if approach.is_sure::<true>(chunk, (row, score), &ageing, later) {
             sure += 1;
             slight += (weight * (later as f64) < 1e5) as i32;
-            let units = exact / m.rotation.period_ns() * f64::from(1 << 11);
+            let units = exact / m.rotation.period_ns * f64::from(1 << 11);
             let most = score + SeekLowerBound::margin::<true>(&ageing);
             assert!(units <= f64::from(most), "{score} {units} {weight} {later}");
         }
@@ -439,7 +436,7 @@ fn choice_ns(name: &str, m: &Mechanics, n: u64) -> u128 {
         let before = Instant::now();
         let chosen = plugin.pick(&queue, &view).index;
         took.push(before.elapsed().as_nanos());
-        let w = &queue.items()[chosen];
+        let w = &queue.items[chosen];
         (arm.cylinder, arm.head) = (w.place.cylinder, w.place.head);
         last_end = w.sector + 8;
         queue.remove(chosen);
@@ -507,10 +504,10 @@ fn choices_beside_limits_equal_plain_scans() {
             if let Some(deadlines) = view.deadlines {
                 let target = |w: &Waiting| {
                     let mut all = queue.by_age();
-                    let own = all.find(|i| queue.items()[*i].request.id == w.request.id);
+                    let own = all.find(|i| queue.items[*i].request.id == w.request.id);
                     deadlines.of(own.expect("its number"))
                 };
-                let weight = 0.7 / queue.len() as f64;
+                let weight = 0.7 / queue.len as f64;
                 let urgency = Urgency { after: 0.5, before_ns: f64::INFINITY };
                 let order =
                     BesideLimits { weight, slack_weight: 0.1, urgency, detour_late: Span::ZERO, head_start_ns: 0.0 };
@@ -521,7 +518,7 @@ fn choices_beside_limits_equal_plain_scans() {
                     positioning(&view, w) + target(w).map_or(-worth, slack)
                 });
                 let got = choose_beside(&mut search, &queue, &view, (deadlines, &order));
-                assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
+                assert_eq!(got.index, want, "command {id}, {} waiting", queue.len);
                 let is_due = |t: Target| Time(now).ns_from(t.received) as f64 >= t.wait.0 as f64 * 0.5;
                 let want = scan(&queue, |w| match target(w).is_some_and(is_due) {
                     true => positioning(&view, w),
@@ -530,13 +527,13 @@ fn choices_beside_limits_equal_plain_scans() {
                 let got = nearest(&mut search, &queue, &view, deadlines, urgency);
                 if let Some(got) = got {
                     found += 1;
-                    assert_eq!(got.index, want, "command {id}, {} waiting", queue.len());
+                    assert_eq!(got.index, want, "command {id}, {} waiting", queue.len);
                 } else {
                     assert!(!queue.by_age().any(|i| deadlines.of(i).is_some_and(is_due)));
                 }
             }
-            if queue.len() >= longest {
-                let rank = noise.below(queue.len() as u64) as usize;
+            if queue.len >= longest {
+                let rank = noise.below(queue.len as u64) as usize;
                 let i = queue.by_age().nth(rank).expect("a command");
                 limits.leaves(i);
                 queue.remove(i);

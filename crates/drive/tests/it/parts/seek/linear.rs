@@ -1,10 +1,10 @@
-use crate::parts::seek::model;
+use crate::parts::seek::{example, model};
 use headstack_units::Span;
 
 /// The ends are those of Table 1 of the paper; the middle is halfway between them.
 #[test]
 fn ibm_18es() {
-    let m = model("linear", headstack_drive::seek::linear::plugin().example()).unwrap();
+    let m = model("linear", example("linear")).unwrap();
     assert_eq!(m.seek(1), Span::from_ms(1.086));
     assert_eq!(m.seek(11_473), Span::from_ms(12.742));
     assert_eq!(m.seek(5_737), Span::from_ms((1.086 + 12.742) / 2.0));

@@ -1,4 +1,4 @@
-use crate::parts::seek::model;
+use crate::parts::seek::{example, model};
 
 fn ms(distance: u32, tpi: f64) -> f64 {
     let toml = format!("a=\"0.5 ms\"\nb=\"14 ms\"\nc=\"0.1 ms\"\ntracks_per_inch={tpi}");
@@ -16,6 +16,6 @@ fn density_shortens_travel_and_lengthens_settling() {
 
 #[test]
 fn refuses_a_density_of_zero() {
-    let bad = headstack_drive::seek::ng::plugin().example().replace("10000", "0");
+    let bad = example("ng").replace("10000", "0");
     assert_eq!(model("ng", &bad).err().expect("refused").key, "tracks_per_inch");
 }

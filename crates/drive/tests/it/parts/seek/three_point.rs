@@ -1,4 +1,4 @@
-use crate::parts::seek::model;
+use crate::parts::seek::{example, model};
 use headstack_units::Span;
 
 /// The mean of the curve under the density `2 (1 - x)` of relative distances is `average`. Under it the
@@ -6,7 +6,7 @@ use headstack_units::Span;
 #[test]
 fn mean_over_random_pairs_is_the_average() {
     let n = 163_536u32;
-    let m = model("three-point", headstack_drive::seek::three_point::plugin().example()).unwrap();
+    let m = model("three-point", example("three-point")).unwrap();
     let pairs = f64::from(n) * f64::from(n);
     let mean: f64 = (1..n).map(|d| m.seek(d).as_ms() * 2.0 * f64::from(n - d) / pairs).sum();
     assert!((mean / 8.5 - 1.0).abs() < 0.002, "{mean}");

@@ -30,11 +30,11 @@ fn replies(headers: Headers, bytes: &[u8], mut piece: impl FnMut() -> usize) -> 
                 store.write(0, Bytes { offset, length }, &content).unwrap();
             }
             session.ended(&request, None);
-            session.fill(&mut out, &store, 256 << 10).unwrap();
+            session.replies.fill(&mut out, &store, 256 << 10).unwrap();
             all.extend_from_slice(&out);
             out.clear();
         }
-        session.fill(&mut out, &store, 256 << 10).unwrap();
+        session.replies.fill(&mut out, &store, 256 << 10).unwrap();
         all.extend_from_slice(&out);
         out.clear();
     }
@@ -111,7 +111,7 @@ fn searches_are_work() {
     put(Headers::Structured, &mut bytes, command::BLOCK_STATUS, 0, 1 << 27, &[]);
     let (mut input, mut out) = (BytesMut::from(&bytes.repeat(100)[..]), BytesMut::new());
     assert_eq!(session.next(&mut input, 1 << 40), Event::Wait);
-    let work = session.fill(&mut out, &store, 256 << 10).unwrap();
+    let work = session.replies.fill(&mut out, &store, 256 << 10).unwrap();
     assert!((256 << 10..512 << 10).contains(&work), "got {work}");
     // The head of a chunk, the number of the metadata, and 512 extents each.
     assert_eq!(out.len(), 2 * (20 + 4 + 512 * 8));

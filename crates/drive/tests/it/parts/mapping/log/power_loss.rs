@@ -81,7 +81,7 @@ impl World {
         log.clean_with(&p.cleaning, cleaner, &m);
         let first = Saved { complete: 0, sequence: 0, map: (0..initial).map(|b| (b, b)).collect() };
         World {
-            slots: vec![Vec::new(); log.slots.count() as usize],
+            slots: vec![Vec::new(); log.slots.slots as usize],
             all: Vec::new(),
             in_place: 0,
             m,
@@ -261,11 +261,11 @@ impl World {
         for block in 0..self.log.blocks {
             if let Some(slot) = self.log.map.get(block) {
                 assert!(used.insert(slot), "slot {slot} holds two blocks");
-                assert_eq!(segments.block_in(slot), Some(block));
+                assert_eq!(segments.blocks.get(slot), Some(block));
             }
         }
         let slots = self.slots.len() as u64;
-        let blocks = (0..slots).filter(|s| segments.block_in(*s).is_some());
+        let blocks = (0..slots).filter(|s| segments.blocks.get(*s).is_some());
         assert_eq!(blocks.count(), used.len(), "slots with a block");
         let on_the_way = self.log.under_way.written.len() + self.log.under_way.released.len();
         let taken: u32 = segments.all().map(|(_, c)| c.used).sum();
@@ -380,7 +380,7 @@ fn scans_take_their_closed_forms() {
         uneven_disks().iter().flat_map(|s| [(s, RecoveryModel::Headers), (s, RecoveryModel::Checkpoint)])
     {
         let mut world = World::new(spec, "greedy", model, false);
-        let (turn, switch) = (world.m.rotation.period_ns().round() as u64, world.m.head_switch_ns());
+        let (turn, switch) = (world.m.rotation.period_ns.round() as u64, world.m.head_switch_ns);
         let mut arm = Arm::default();
         for step in 0..20 {
             world.write(&mut arm, step, (step * 100_000_000, step * 100_000_000 + 1));

@@ -27,7 +27,7 @@ fn arrive(raise: &mut Raise, ms: u64) -> bool {
         is_first: false,
         at_drive: 0,
         habits: &Habits::new(Time::ZERO),
-        rate: &PeakRate::default(),
+        rate: &PeakRate::new(),
     };
     let was_raised = raise.is_raised();
     let interactive = raise.arrives(&arrival);
@@ -38,7 +38,7 @@ fn arrive(raise: &mut Raise, ms: u64) -> bool {
 /// A disk at two thirds of the usual rate is given three halves of 7 s.
 #[test]
 fn a_new_process_is_raised_until_its_time_is_over() {
-    let (mut raise, rate) = (Raise::new(Time::ZERO), PeakRate::default());
+    let (mut raise, rate) = (Raise::new(Time::ZERO), PeakRate::new());
     assert!(arrive(&mut raise, 0));
     assert_eq!(raise.factor(), 30);
     for (ms, factor) in [(10_400, 30), (10_600, 1)] {

@@ -4,7 +4,7 @@ use headstack_units::Time;
 /// A sequential stream of 1 MiB requests at 200 MB/s: the estimate comes to that, and random requests leave it there.
 #[test]
 fn a_sequential_stream_shows_the_rate() {
-    let mut rate = PeakRate::default();
+    let mut rate = PeakRate::new();
     let mut now = Time::ZERO;
     let mut go = |rate: &mut PeakRate, ms_each: f64, sectors: u64, is_far: bool, n: u64| {
         for _ in 0..n {
