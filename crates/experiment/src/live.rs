@@ -9,7 +9,7 @@ use crate::experiment::System;
 use crate::inputs::Inputs;
 use crate::system::DriveKind;
 use headstack_block::layer::{fault, DriveFacts, FaultSigns, FaultState, LayerCompletion, LayerSpec, Setting, Tree};
-use headstack_block::member::{Adjust, Clock, Member, Meter};
+use headstack_block::member::{Adjust, Clock, Member};
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
 use headstack_drive::{Drive, DriveRequest};
 use headstack_schema::SpecError;

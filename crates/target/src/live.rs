@@ -12,7 +12,7 @@ use crate::remake::{Remaking, OWN};
 use crate::store::Store;
 use crate::TargetError;
 use headstack_block::layer::{ErrorKind, Setting};
-use headstack_block::Member as _;
+use headstack_block::Meter;
 use headstack_drive::{Command, Hint};
 use headstack_experiment::LiveSystem;
 use headstack_schema::SpecError;

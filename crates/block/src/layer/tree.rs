@@ -194,7 +194,7 @@ pub fn usable_blocks(
 ) -> Result<u64, SpecError> {
     let drives = drives.into_iter().map(|units| Branch::new(Box::new(Independent(units)), Vec::new()));
     let roots = compose(drives.collect(), specs, entries, elevators)?;
-    Ok(roots.iter().flat_map(Branch::units).sum())
+    Ok(roots.iter().flat_map(|root| root.layer.units()).sum())
 }
 
 /// Builds all layers of one entry.
