@@ -36,7 +36,6 @@ mod kind;
 mod parameter;
 mod place;
 mod plugin;
-mod reader;
 mod reading;
 
 pub mod json_schema;
@@ -49,10 +48,9 @@ pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::{Place, Step};
 pub use plugin::{name_in, ModelKind, NoParameters, Plugin, Plugins};
-pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
-    by_kind, chosen, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, unknown_name,
-    wrong_kind, InRange, Scalar,
+    by_kind, check_range, chosen, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
+    unknown_name, wrong_kind, InRange, Scalar,
 };
 
 /// What the derived code calls. Not for other use.
