@@ -40,7 +40,7 @@ use super::{
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, Plugin, SpecError, Table, OneOf};
 use headstack_units::{Span, Time};
 use rangemap::{RangeMap, RangeSet};
 use slab::Slab;
@@ -71,6 +71,28 @@ struct Parameters {
     /// Blocks that are bad from the beginning.
     #[param(default)]
     bad: Vec<Bad>,
+}
+
+/// A setting of a fault layer.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+#[one_of("nothing that changes")]
+pub enum FaultSetting {
+    /// Of a fault layer: a share of the requests is late.
+    Slow(Slow),
+    /// Of a fault layer: nothing is answered for a time.
+    // `None`: until the next change.
+    Stuck(Option<Stuck>),
+    /// Of a fault layer: blocks that are bad, or good again.
+    Bad(Bad),
+    /// Of a fault layer: whether the device is gone.
+    // Back, it is not stuck either.
+    Gone(bool),
+    /// Of a fault layer: no further requests are taken for a time.
+    Busy(Busy),
+    /// Of a fault layer: blocks that are read only after some time, or are well again.
+    Weak(Weak),
+    /// Of a fault layer: whether the drive says that it is about to fail.
+    PredictsFailure(bool),
 }
 
 /// A share of the requests is late.
@@ -543,23 +565,22 @@ impl Layer for Fault {
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
         let now = flow.now();
+        let Setting::Fault(setting) = setting else {
+            return Err(not_supported("a fault layer", setting, &FaultSetting::names()));
+        };
         match setting {
-            Setting::Slow(slow) => self.be_slow(now, *slow),
-            Setting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,
-            Setting::Stuck(None) => self.stuck_until = Time::NEVER,
-            Setting::Bad(bad) => self.be_bad(bad).map_err(|e| e.within("setting"))?,
-            Setting::Gone(true) => self.leave(flow),
-            Setting::Gone(false) => {
+            FaultSetting::Slow(slow) => self.be_slow(now, *slow),
+            FaultSetting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,
+            FaultSetting::Stuck(None) => self.stuck_until = Time::NEVER,
+            FaultSetting::Bad(bad) => self.be_bad(bad).map_err(|e| e.within("setting"))?,
+            FaultSetting::Gone(true) => self.leave(flow),
+            FaultSetting::Gone(false) => {
                 self.is_gone = false;
                 self.go_on(flow);
             }
-            Setting::Busy(busy) => self.busy_until = now + busy.lasts,
-            Setting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
-            Setting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
-            other => {
-                let known = &["slow", "stuck", "bad", "gone", "busy", "weak", "predicts_failure"];
-                return Err(not_supported("a fault layer", other, known));
-            }
+            FaultSetting::Busy(busy) => self.busy_until = now + busy.lasts,
+            FaultSetting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
+            FaultSetting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::observed::{Interval, Observed, EXACT};
 use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{LatencyStatistic, Plan};
 use headstack_block::controlled::ControlledDrive;
-use headstack_block::layer::Setting;
+use headstack_block::layer::{HostQueueSetting, Setting};
 use headstack_block::member::Member;
 use headstack_control::policy::{Need, Told};
 use headstack_control::{
@@ -364,18 +364,18 @@ impl<M: Member> Turning<'_, '_, M> {
         let before = self.set[drive];
         if let Some((way, ..)) = &controlled.queue {
             if wanted.nr_requests != before.nr_requests {
-                member.apply(now, way, &Setting::Requests(wanted.nr_requests))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::Requests(wanted.nr_requests)))?;
             }
             if wanted.queue_depth != before.queue_depth {
-                member.apply(now, way, &Setting::Depth(wanted.queue_depth))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::Depth(wanted.queue_depth)))?;
             }
             if let Some(expire) = wanted.read_expire.filter(|_| wanted.read_expire != before.read_expire) {
-                member.apply(now, way, &Setting::ReadExpire(expire))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::ReadExpire(expire)))?;
             }
         }
         if let Some(way) = &controlled.throttle {
             if wanted.rate_limit != before.rate_limit {
-                member.apply(now, way, &Setting::Rate(wanted.rate_limit))?;
+                member.apply(now, way, &Setting::Throttle(wanted.rate_limit.into()))?;
             }
         }
         if wanted.arms != before.arms {
