@@ -439,7 +439,10 @@ fn one_of_several_keys_stands_in_a_table() {
         (json!({ "colour": 2 }), "colour: got integer 2, need text in quotes"),
         (json!({ "to_place": { "at": 1, "takes": "2 s" } }), "to_place.takes: got 2 s, need 0 ms to 1 s"),
         (json!({ "to_place": { "takes": "1 s" } }), "to_place.at: got nothing, need a value"),
-        (json!({ "amont": 2 }), "got key \"amont\", need one of amount, colour, colour_parameters, to_place, sharpness"),
+        (
+            json!({ "amont": 2 }),
+            "got key \"amont\", need one of amount, colour, colour_parameters, to_place, sharpness",
+        ),
     ] {
         let got = read::<Change>(&table).unwrap_err().to_string();
         assert!(got.starts_with(error), "{got}");
