@@ -156,19 +156,14 @@ impl Bounds {
     pub(crate) fn fill(&mut self, device: &Device) -> Result<[Queues; 2], SpecError> {
         let [bottom, top] = bounds(device);
         let usual = AGILE.within(bottom, top);
-        let host = fill_pair("nr_requests", &mut self.nr_requests, usual.host, bottom.host..=top.host)?;
-        let drive = fill_pair("queue_depth", &mut self.queue_depth, usual.drive, bottom.drive..=top.drive)?;
+        let host = pair("nr_requests", &mut self.nr_requests, usual.host, bottom.host..=top.host)?;
+        let drive = pair("queue_depth", &mut self.queue_depth, usual.drive, bottom.drive..=top.drive)?;
         Ok([0, 1].map(|i| Queues { host: host[i], drive: drive[i] }))
     }
 }
 
 /// Two numbers in ascending order; left out, the least of `bounds` and `most`.
-fn fill_pair(
-    key: &str,
-    pair: &mut Option<[u32; 2]>,
-    most: u32,
-    bounds: RangeInclusive<u32>,
-) -> Result<[u32; 2], SpecError> {
+fn pair(key: &str, pair: &mut Option<[u32; 2]>, most: u32, bounds: RangeInclusive<u32>) -> Result<[u32; 2], SpecError> {
     match *pair.get_or_insert([*bounds.start(), most]) {
         [a, b] if a <= b && bounds.contains(&a) && bounds.contains(&b) => Ok([a, b]),
         [a, b] => {

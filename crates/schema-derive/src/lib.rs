@@ -26,7 +26,7 @@
 //! the attributes of a struct's fields.
 //!
 //! An enum with `OneOf` is one of several keys of a table, each with its value. `#[one_of("...")]` says what a table without
-//! any of them has got. The key is the variant in snake case, or `#[param(key = "KEY")]`; a variant with named fields has a
+//! any of them has got: "nothing". The key is the variant in snake case, or `#[param(key = "KEY")]`; a variant with named fields has a
 //! table of them, one with `#[param(model)]` the name of a model of the kind that is its key, with the model's parameters
 //! beside it; with `#[param(flatten)]` it is another such enum.
 //!
@@ -616,7 +616,7 @@ fn one_of(input: &DeriveInput) -> Result<Tokens, Error> {
         return Err(Error::new(input.span(), "OneOf is derived for enums"));
     };
     let none = input.attrs.iter().find(|a| a.path().is_ident("one_of"));
-    let none = none.ok_or_else(|| Error::new(input.span(), "OneOf needs #[one_of(...)]"))?.parse_args::<LitStr>()?;
+    let none = none.map_or_else(|| Ok("nothing".into()), |a| a.parse_args::<LitStr>().map(|text| text.value()))?;
     let (ident, name, doc) = (&input.ident, input.ident.to_string(), doc_of(&input.attrs));
     let variants: Vec<[Tokens; 2]> = data.variants.iter().map(|v| case_of(ident, v)).collect::<Result<_, _>>()?;
     let [cases, pairs] = [0, 1].map(|i| variants.iter().map(move |v| &v[i]));

@@ -373,7 +373,6 @@ fn defaults_are_declared_with_their_fields() {
 
 /// What another enum may be, too.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("no corner")]
 enum Corner {
     /// How sharp.
     Sharpness(u32),

@@ -75,7 +75,6 @@ struct Parameters {
 
 /// A setting of a fault layer.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 pub enum FaultSetting {
     /// Of a fault layer: a share of the requests is late.
     Slow(Slow),

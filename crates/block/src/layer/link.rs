@@ -123,7 +123,6 @@ impl Link {
 
 /// A setting of a link.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 pub enum LinkSetting {
     /// Link: bandwidth in each direction.
     // It counts for transfers that begin afterwards.

@@ -62,7 +62,6 @@ struct Throttle {
 
 /// A setting of a throttle.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 pub enum ThrottleSetting {
     /// Of a throttle: requests per second; 0: no limit.
     IopsLimit(Frequency),

@@ -12,7 +12,7 @@ use headstack_units::{Span, Watts};
 /// The most tiers.
 const MOST_TIERS: usize = 32;
 
-/// Its parameters.
+/// Parameters of `learning`.
 #[derive(Table)]
 pub(crate) struct Parameters {
     #[param(flatten)]

@@ -37,7 +37,6 @@ const OWN: u64 = u64::MAX;
 
 /// A setting of a drive that its host can change.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 #[allow(missing_docs)]
 pub enum Setting {
     /// Commands that each drive holds at once; 0: all.

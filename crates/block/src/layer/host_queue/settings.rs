@@ -19,7 +19,6 @@ use headstack_units::Span;
 
 /// A setting of a host queue.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 #[allow(missing_docs)]
 pub enum HostQueueSetting {
     /// Host queue: places for requests.

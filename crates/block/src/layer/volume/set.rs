@@ -32,7 +32,6 @@ pub(crate) struct Redundancy {
 
 /// A setting of a volume.
 #[derive(Debug, Clone, PartialEq, OneOf)]
-#[one_of("nothing that changes")]
 pub enum VolumeSetting {
     /// Volume: a member that is gone from now on.
     MemberGone(u32),
