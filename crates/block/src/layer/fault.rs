@@ -40,7 +40,7 @@ use super::{
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
-use headstack_schema::{Choice, Plugin, SpecError, Table, OneOf};
+use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
 use headstack_units::{Span, Time};
 use rangemap::{RangeMap, RangeSet};
 use slab::Slab;

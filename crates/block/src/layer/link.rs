@@ -19,7 +19,7 @@
 
 use super::{not_supported, Context, Flow, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::Command;
-use headstack_schema::{Choice, Plugin, SpecError, Table, OneOf};
+use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
 
 /// The layer's name.

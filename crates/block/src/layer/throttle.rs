@@ -19,7 +19,7 @@
 use super::statistics::counts;
 use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
-use headstack_schema::{Plugin, SpecError, Table, OneOf};
+use headstack_schema::{OneOf, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
 use std::collections::VecDeque;
 

@@ -276,10 +276,8 @@ impl FeedForward {
         };
         let usual = Span(HOUR.0 / 2).max(period);
         let forget_after = fill("forget_after", &mut read.forget_after, usual, period..=Span(1000 * HOUR.0))?;
-        let correction = Correction {
-            is_on: read.learn == Switch::On,
-            forget: period.as_secs_f64() / forget_after.as_secs_f64(),
-        };
+        let correction =
+            Correction { is_on: read.learn == Switch::On, forget: period.as_secs_f64() / forget_after.as_secs_f64() };
         let counts = fill_tiers(&mut read.tiers, n)?;
         let extract = Extract { statistic: read.response_time, most_expire: MOST_EXPIRE };
         let (maps, of_tiers) = map::read_all(&read.maps, devices, &counts, extract)?;
