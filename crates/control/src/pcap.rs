@@ -133,9 +133,9 @@ pub struct Gains {
 /// Bounds of both queues.
 #[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub(crate) struct Bounds {
-    /// Least and most places of the host's queue, of those that the drive accepts; left out, the least and 32.
+    /// Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them.
     pub(crate) nr_requests: Option<[u32; 2]>,
-    /// Least and most depth of the drive's queue, of those that the drive accepts; left out, the least and 8.
+    /// Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them.
     pub(crate) queue_depth: Option<[u32; 2]>,
 }
 

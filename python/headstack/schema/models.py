@@ -348,12 +348,10 @@ class NrRequestsKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
     nr_requests: Sequence[int]
-    """Least and most places of the host's queue, of those that the drive accepts; left out, the least and 32. 2
-    entries."""
+    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
 
     queue_depth: Sequence[int]
-    """Least and most depth of the drive's queue, of those that the drive accepts; left out, the least and 8. 2
-    entries."""
+    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
 
 
 class StartNrRequestsKeys(TypedDict, total=False):

@@ -22,7 +22,7 @@ fn values_out_of_bounds_are_errors_with_key_got_and_need() {
         ("pcap-base", "raise_factor = 0", "raise_factor", "0", "0.01 to 1000"),
         ("pcap-base", "lower_factor = -8", "lower_factor", "-8", "0.01 to 1000"),
         ("pcap-base", "lower_factor = \"8\"", "lower_factor", "string \"8\"", "a number"),
-        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "-1 W", "0 W to 1000 W"),
+        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "\"-1 W\"", "one of W, mW (not negative)"),
         ("pcap-base", "host_queue_power = \"0 W\"", "host_queue_power", "0 W", "0.01 W to 1000 W"),
         ("pcap-base", "drive_queue_power = \"2 V\"", "drive_queue_power", "\"2 V\"", "one of W, mW"),
         ("pcap-base", "lost_after = \"4 s\"", "lost_after", "4 s", "5 s to 3600 s"),
