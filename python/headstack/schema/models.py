@@ -344,16 +344,6 @@ class LearningParameters(PeriodKeys, StaleAfterKeys, ToleranceKeys, total=False)
     """The most watts of each tier, as the meter would show them. 0.000000001 to 1000000000."""
 
 
-class NrRequestsKeys(TypedDict, total=False):
-    """Keys that several tables have."""
-
-    nr_requests: Sequence[int]
-    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
-
-    queue_depth: Sequence[int]
-    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
-
-
 class StartNrRequestsKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
@@ -380,7 +370,7 @@ class StartNrRequestsKeys(TypedDict, total=False):
     nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default: "down"."""
 
 
-class PcapAgileParameters(PeriodKeys, StaleAfterKeys, NrRequestsKeys, StartNrRequestsKeys, total=False):
+class PcapAgileParameters(PeriodKeys, StaleAfterKeys, StartNrRequestsKeys, total=False):
     """Parameters of `pcap-agile`."""
 
     tolerance: Power
@@ -389,6 +379,12 @@ class PcapAgileParameters(PeriodKeys, StaleAfterKeys, NrRequestsKeys, StartNrReq
     mode: Literal["tail-latency", "throughput"]
     """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput. `tail-latency`:
     Short queues; `throughput`: Long queues. Default: "tail-latency"."""
+
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
+
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
 
     throughput_nr_requests: int
     """Places of the host's queue for the highest throughput, with `mode = "throughput"`; left out, 128."""
@@ -410,7 +406,7 @@ class PcapBaseParameters(PeriodKeys, StaleAfterKeys, StartNrRequestsKeys, total=
     """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "0.2 W"."""
 
 
-class PcapSParameters(StaleAfterKeys, NrRequestsKeys, StartNrRequestsKeys, total=False):
+class PcapSParameters(StaleAfterKeys, StartNrRequestsKeys, total=False):
     """Parameters of `pcap-s`."""
 
     period: LengthOfTime
@@ -439,6 +435,12 @@ class PcapSParameters(StaleAfterKeys, NrRequestsKeys, StartNrRequestsKeys, total
     rest_after: LengthOfTime
     """Time without requests after which a capped drive rests, with `rest`; left out, 10 s to unload, 60 s to spin down.
     100 ms to 86400 s. Unit: one of s, ms, us, ns, min, h."""
+
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
+
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
 
 
 class ThrottleParameters(TypedDict, total=False):
