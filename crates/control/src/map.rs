@@ -2,7 +2,7 @@
 
 use crate::ultrastar_7k4000::{look_up, Longer, IOPS, LONGER, LONGER_NR_REQUESTS, P99_S, POWER_W};
 use crate::{Command, Device};
-use headstack_schema::{shown, Choice, Parameter, Reader, SpecError, Table};
+use headstack_schema::{shown, Choice, Parameter, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -114,29 +114,36 @@ pub(crate) fn need() -> String {
 /// The most maps.
 const MOST_MODELS: usize = 32;
 
-/// The maps of the parameters `map`, or `maps` and `models`; and for each tier the place of its map. `tiers` has the number of
-/// drives in each.
+/// The maps of all drives.
+#[derive(Table)]
+pub(crate) struct Maps {
+    /// Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.
+    #[param(kind = Vec::<Entry>::kind())]
+    map: Option<Value>,
+    /// Maps of several models of drives, in place of `map`; an empty one for the built-in one.
+    #[param(kind = Vec::<Vec<Entry>>::kind())]
+    maps: Option<Value>,
+    /// For each tier the place of its map in `maps`, from 0.
+    #[param(range = 0..=MOST_MODELS as u32 - 1)]
+    models: Option<Vec<u32>>,
+}
+
+/// The maps, and for each tier the place of its map. `tiers` has the number of drives in each.
 ///
 /// # Errors
 /// As [`read`]; maps that no tier has, places without a map.
 pub(crate) fn read_all(
-    reader: &mut Reader,
+    Maps { map, maps, models }: &Maps,
     devices: &[Device],
     tiers: &[usize],
     extract: Extract,
 ) -> Result<(Vec<Vec<Point>>, Vec<usize>), SpecError> {
-    let doc = "Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000.";
-    let map = reader.raw(("map", doc), Vec::<Entry>::kind());
-    let doc = "Maps of several models of drives, in place of `map`; an empty one for the built-in one.";
-    let maps = reader.raw(("maps", doc), Vec::<Vec<Entry>>::kind());
-    let doc = "For each tier the place of its map in `maps`, from 0.";
-    let models = reader.list(("models", doc), None, 0..=MOST_MODELS as u32 - 1)?;
     let Some(maps) = maps else {
         if models.is_some() {
             let need = "maps too, one for each model";
             return Err(SpecError::new("models", "it without maps", need));
         }
-        let points = read("map", map, devices, extract)?;
+        let points = read("map", map.as_ref(), devices, extract)?;
         return Ok((vec![points], vec![0; tiers.len()]));
     };
     if map.is_some() {
@@ -147,7 +154,7 @@ pub(crate) fn read_all(
         Some(maps) if (1..=MOST_MODELS).contains(&maps.len()) => maps,
         _ => return Err(SpecError::new("maps", shown(maps), need)),
     };
-    let models: Vec<usize> = models.unwrap_or_default().iter().map(|m| *m as usize).collect();
+    let models: Vec<usize> = models.iter().flatten().map(|m| *m as usize).collect();
     if models.len() != tiers.len() || models.iter().any(|m| *m >= maps.len()) {
         let need = format!("for each of {} tiers a number below {}", tiers.len(), maps.len());
         return Err(SpecError::new("models", format!("{models:?}"), need));

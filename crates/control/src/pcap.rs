@@ -35,9 +35,11 @@
 //! Random requests, with more of them outstanding than places in the host queue. With fewer than four outstanding
 //! requests there is nothing to reorder, and no setting lowers the power.
 
+use crate::policy::fill;
 use crate::{Command, Device, LEAST_NR_REQUESTS};
-use headstack_schema::{Choice, Reader, SpecError};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::Watts;
+use std::ops::RangeInclusive;
 
 /// Sizes of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,11 +50,12 @@ pub struct Queues {
     pub drive: u32,
 }
 
-/// The sizes of Table 1 for the highest throughput.
-const LONG: Queues = Queues { host: 128, drive: 32 };
+/// The sizes of Table 1 for the highest throughput, and its upper bounds.
+pub(crate) const LONG: Queues = Queues { host: 128, drive: 32 };
+const AGILE: Queues = Queues { host: 32, drive: 8 };
 
 impl Queues {
-    fn within(self, low: Queues, high: Queues) -> Queues {
+    pub(crate) fn within(self, low: Queues, high: Queues) -> Queues {
         Queues { host: self.host.clamp(low.host, high.host), drive: self.drive.clamp(low.drive, high.drive) }
     }
 
@@ -108,28 +111,76 @@ impl Rounding {
 }
 
 /// Gains: how far one period changes the queues.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
 pub struct Gains {
-    /// `alpha_up`: factor when power may rise.
-    pub raise: f64,
-    /// `alpha_dn`: factor when power must fall.
-    pub lower: f64,
-    /// The most by which the host's queue changes power, in watts.
-    pub host_queue_w: f64,
-    /// The most by which the drive's queue changes power, in watts.
-    pub drive_queue_w: f64,
-    /// Treatment of fractions.
+    /// Gain when power may rise.
+    #[param(default = 2.0, range = 0.01..=MOST)]
+    pub raise_factor: f64,
+    /// Gain when power must fall.
+    #[param(default = 8.0, range = 0.01..=MOST)]
+    pub lower_factor: f64,
+    /// The most by which the host's queue changes the power.
+    #[param(default = Watts(2.0), range = Watts(0.01)..=Watts(MOST))]
+    pub host_queue_power: Watts,
+    /// The most by which the drive's queue changes the power.
+    #[param(default = Watts(2.0), range = Watts(0.01)..=Watts(MOST))]
+    pub drive_queue_power: Watts,
+    /// What is done with the fraction of a step.
+    #[param(default = Rounding::Down)]
     pub rounding: Rounding,
+}
+
+/// Bounds of both queues.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub(crate) struct Bounds {
+    /// Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them.
+    pub(crate) nr_requests: Option<[u32; 2]>,
+    /// Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them.
+    pub(crate) queue_depth: Option<[u32; 2]>,
+}
+
+/// Sizes of both queues without a cap.
+#[derive(Debug, Clone, Copy, PartialEq, Table)]
+pub(crate) struct Start {
+    /// Places of the host's queue without a cap; left out, its least, in throughput mode its most.
+    pub(crate) start_nr_requests: Option<u32>,
+    /// Depth of the drive's queue without a cap; left out, its least, in throughput mode its most.
+    pub(crate) start_queue_depth: Option<u32>,
+}
+
+impl Bounds {
+    /// The shortest and the longest queues.
+    ///
+    /// # Errors
+    /// Sizes that the device does not accept, or in descending order.
+    pub(crate) fn fill(&mut self, device: &Device) -> Result<[Queues; 2], SpecError> {
+        let [bottom, top] = bounds(device);
+        let usual = AGILE.within(bottom, top);
+        let host = pair("nr_requests", &mut self.nr_requests, usual.host, bottom.host..=top.host)?;
+        let drive = pair("queue_depth", &mut self.queue_depth, usual.drive, bottom.drive..=top.drive)?;
+        Ok([0, 1].map(|i| Queues { host: host[i], drive: drive[i] }))
+    }
+}
+
+/// Two numbers in ascending order; left out, the least of `bounds` and `most`.
+fn pair(key: &str, pair: &mut Option<[u32; 2]>, most: u32, bounds: RangeInclusive<u32>) -> Result<[u32; 2], SpecError> {
+    match *pair.get_or_insert([*bounds.start(), most]) {
+        [a, b] if a <= b && bounds.contains(&a) && bounds.contains(&b) => Ok([a, b]),
+        [a, b] => {
+            let need = format!("two numbers in ascending order, from {} to {}", bounds.start(), bounds.end());
+            Err(SpecError::new(key, format!("[{a},{b}]"), need))
+        }
+    }
 }
 
 impl Gains {
     /// Steps of the host's and of the drive's queue for an error in watts (equations 1 and 2).
     fn steps(&self, error_w: f64) -> Queues {
-        let factor = if error_w > 0.0 { self.lower } else { self.raise };
+        let factor = if error_w > 0.0 { self.lower_factor } else { self.raise_factor };
         let size = error_w.abs();
         Queues {
-            host: self.rounding.apply(size / self.host_queue_w * 2.0 * factor),
-            drive: self.rounding.apply(size / self.drive_queue_w * factor),
+            host: self.rounding.apply(size / self.host_queue_power.0 * 2.0 * factor),
+            drive: self.rounding.apply(size / self.drive_queue_power.0 * factor),
         }
     }
 }
@@ -155,57 +206,29 @@ pub struct Pcap {
 }
 
 /// The largest factor, and the largest power in watts, that parameters may have.
-const MOST: f64 = 1000.0;
+pub(crate) const MOST: f64 = 1000.0;
 
 impl Pcap {
-    /// Reads the keys of Table 1. `agile` has the default upper bounds, which the table may change. If it is absent,
-    /// the bounds are those of the device, and the table may not change them.
+    /// The controller between the shortest and the longest queues, in throughput mode up to `most`.
     ///
     /// # Errors
-    /// Values outside the bounds of `device` and of each other.
-    pub(crate) fn read(
-        reader: &mut Reader,
-        device: &Device,
-        mode: Mode,
-        agile: Option<Queues>,
+    /// A start outside these bounds.
+    pub(crate) fn new(
+        [least, agile, most]: [Queues; 3],
+        (mode, snap_back): (Mode, SnapBack),
+        start: &mut Start,
+        gains: Gains,
     ) -> Result<Pcap, SpecError> {
-        let (bottom, top) = bounds(device);
-        let (least, agile, most) = match agile {
-            None => (bottom, top, LONG.within(bottom, top)),
-            Some(usual) => {
-                let usual = usual.within(bottom, top);
-                let (least, agile) = read_bounds(reader, bottom, usual, top)?;
-                let most = match mode {
-                    Mode::TailLatency => agile,
-                    Mode::Throughput => read_most(reader, agile, top)?,
-                };
-                (least, agile, most)
-            }
-        };
         let usual = match mode {
             Mode::TailLatency => least,
             Mode::Throughput => most,
         };
+        let Start { start_nr_requests: host, start_queue_depth: drive } = start;
         let start = Queues {
-            host: reader.number(
-                ("start_nr_requests", "Places of the host's queue without a cap."),
-                usual.host,
-                least.host..=most.host,
-            )?,
-            drive: reader.number(
-                ("start_queue_depth", "Depth of the drive's queue without a cap."),
-                usual.drive,
-                least.drive..=most.drive,
-            )?,
+            host: fill("start_nr_requests", host, usual.host, least.host..=most.host)?,
+            drive: fill("start_queue_depth", drive, usual.drive, least.drive..=most.drive)?,
         };
-        let snap_back = match mode {
-            Mode::TailLatency => SnapBack::Drive,
-            Mode::Throughput => reader.word(
-                ("snap_back", "Which queues return to their upper bounds at once when power must fall."),
-                SnapBack::Drive,
-            )?,
-        };
-        Ok(Pcap { queues: start, start, least, agile, most, mode, snap_back, gains: Gains::read(reader)? })
+        Ok(Pcap { queues: start, start, least, agile, most, mode, snap_back, gains })
     }
 
     /// The queues after one step of the controller, when power is too high by `error_w` watts.
@@ -296,60 +319,10 @@ impl Pcap {
 }
 
 /// The shortest and the longest queues of a device.
-fn bounds(device: &Device) -> (Queues, Queues) {
+pub(crate) fn bounds(device: &Device) -> [Queues; 2] {
     let bottom =
         Queues { host: device.least_nr_requests.max(LEAST_NR_REQUESTS), drive: device.least_queue_depth.max(1) };
     let top =
         Queues { host: device.most_nr_requests.max(bottom.host), drive: device.most_queue_depth.max(bottom.drive) };
-    (bottom, top)
-}
-
-/// Reads `nr_requests` and `queue_depth`, each a lower and an upper bound.
-fn read_bounds(reader: &mut Reader, bottom: Queues, usual: Queues, top: Queues) -> Result<(Queues, Queues), SpecError> {
-    let doc = "Least and most places of the host's queue.";
-    let host = reader.range(("nr_requests", doc), [bottom.host, usual.host], bottom.host..=top.host)?;
-    let doc = "Least and most depth of the drive's queue.";
-    let drive = reader.range(("queue_depth", doc), [bottom.drive, usual.drive], bottom.drive..=top.drive)?;
-    let queues = |i: usize| Queues { host: host[i], drive: drive[i] };
-    Ok((queues(0), queues(1)))
-}
-
-/// Reads the sizes for the highest throughput.
-fn read_most(reader: &mut Reader, agile: Queues, top: Queues) -> Result<Queues, SpecError> {
-    let usual = LONG.within(agile, top);
-    Ok(Queues {
-        host: reader.number(
-            ("throughput_nr_requests", "Places of the host's queue for the highest throughput."),
-            usual.host,
-            agile.host..=top.host,
-        )?,
-        drive: reader.number(
-            ("throughput_queue_depth", "Depth of the drive's queue for the highest throughput."),
-            usual.drive,
-            agile.drive..=top.drive,
-        )?,
-    })
-}
-
-impl Gains {
-    /// Reads `raise_factor`, `lower_factor`, `host_queue_power`, `drive_queue_power` and `rounding`.
-    fn read(reader: &mut Reader) -> Result<Gains, SpecError> {
-        let raise = reader.number(("raise_factor", "Gain when power may rise."), 2.0, 0.01..=MOST)?;
-        let lower = reader.number(("lower_factor", "Gain when power must fall."), 8.0, 0.01..=MOST)?;
-        let mut power =
-            |named| -> Result<f64, SpecError> { Ok(reader.number(named, Watts(2.0), Watts(0.01)..=Watts(MOST))?.0) };
-        Ok(Gains {
-            raise,
-            lower,
-            host_queue_w: power(("host_queue_power", "The most by which the host's queue changes the power."))?,
-            drive_queue_w: power(("drive_queue_power", "The most by which the drive's queue changes the power."))?,
-            rounding: reader.word(("rounding", "What is done with the fraction of a step."), Rounding::Down)?,
-        })
-    }
-}
-
-/// Reads `tolerance`.
-pub(crate) fn tolerance(reader: &mut Reader, usual: Watts) -> Result<f64, SpecError> {
-    let doc = "Differences from the cap up to this change nothing.";
-    Ok(reader.number(("tolerance", doc), usual, Watts(0.0)..=Watts(MOST))?.0)
+    [bottom, top]
 }

@@ -1,9 +1,9 @@
 //! The control loop of one drive, for `pcap-base` and `pcap-agile`.
 
 use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
-use crate::pcap::{tolerance, Mode, Pcap, Queues};
+use crate::pcap::Pcap;
 use crate::{Command, Device, Input, Policy, Status};
-use headstack_schema::{Reader, SpecError};
+use headstack_schema::SpecError;
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -16,21 +16,8 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// Reads its parameters. `agile` has the default upper bounds; without them the queues have those of the device,
-    /// and there is no mode.
-    ///
-    /// # Errors
-    /// As [`GuardSettings::read`] and [`Pcap::read`].
-    pub(crate) fn read(reader: &mut Reader, device: &Device, agile: Option<Queues>) -> Result<Single, SpecError> {
-        let settings = GuardSettings::read(reader, Span(5_000_000_000), 1)?;
-        let tolerance_w = tolerance(reader, Watts(0.2))?;
-        let doc = "Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.";
-        let mode = match agile {
-            None => Mode::TailLatency,
-            Some(_) => reader.word(("mode", doc), Mode::TailLatency)?,
-        };
-        let pcap = Pcap::read(reader, device, mode, agile)?;
-        Ok(Single { guard: Guard::new(settings), pcap, tolerance_w, open: device.clamp(device.open) })
+    pub(crate) fn new(guard: GuardSettings, tolerance: Watts, pcap: Pcap, device: &Device) -> Single {
+        Single { guard: Guard::new(guard), pcap, tolerance_w: tolerance.0, open: device.clamp(device.open) }
     }
 }
 

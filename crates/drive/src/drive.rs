@@ -29,7 +29,7 @@ mod shown;
 mod split;
 mod zones;
 
-pub use control::{Part, Setting};
+pub use control::{Failure, Setting};
 pub use listener::Watch;
 pub use shown::{ArmShown, Buffered, HeadSetShown, UnitShown};
 pub use zones::ZoneRules;

@@ -51,7 +51,7 @@ pub use command::{Command, Completion, Components, DriveRequest, Fault, Hint, Li
 pub use counters::Counters;
 pub use described::{Described, Unsaid};
 pub use design::DriveDesign;
-pub use drive::{Drive, Part, Setting};
+pub use drive::{Drive, Failure, Setting};
 pub use layout::adaptive::Density;
 pub use limits::parameters::{DurationLimit, Heeded, LimitsSpec, Policy, Transport};
 pub use mapping::zoned;

@@ -227,19 +227,13 @@ pub struct System {
     /// Name in results; the drive's name if absent.
     #[param(default)]
     pub name: String,
-    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; needed without `drives`.
-    #[param(default, kind = drive_kind())]
-    pub drive: Value,
+    /// The drives, or what those of `drives` have in common.
+    #[param(flatten)]
+    pub common: DriveGroup,
     /// Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values
     /// to change; keys that it leaves out are taken from the system.
     #[param(default)]
     pub drives: Vec<DriveGroup>,
-    /// Values of the drive to change, by dotted key or nested tables.
-    #[param(default, alias = "drive_overrides")]
-    pub set: Params,
-    /// Number of drives.
-    #[param(default = 1)]
-    pub count: u32,
     /// Name of an organisation, or a table with `name` and its parameters.
     #[param(default = LayerSpec::organisation("independent"), with = AsOrganisation)]
     pub organisation: LayerSpec,
@@ -247,9 +241,6 @@ pub struct System {
     /// organisation then maps devices to the units of the first layer.
     #[param(default)]
     pub layers: Vec<LayerSpec>,
-    /// What entries of `drives` may have themselves.
-    #[param(flatten)]
-    pub settings: DriveSettings,
     /// Whether the spindles rotate in phase.
     #[param(default)]
     pub spindles: Spindles,
@@ -266,7 +257,8 @@ pub struct System {
 /// Drives of one kind.
 #[derive(Debug, Clone, PartialEq, Table)]
 pub struct DriveGroup {
-    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table.
+    /// A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; of a system needed without
+    /// `drives`.
     #[param(default, kind = drive_kind())]
     pub drive: Value,
     /// Number of drives.
@@ -275,7 +267,7 @@ pub struct DriveGroup {
     /// Values of the drive to change, by dotted key or nested tables.
     #[param(default, alias = "drive_overrides")]
     pub set: Params,
-    /// Those of the system, unless it has its own.
+    /// Those of the system, unless an entry of `drives` has its own.
     #[param(flatten)]
     pub settings: DriveSettings,
 }
@@ -470,7 +462,7 @@ impl System {
         self.check_drives().map_err(|e| e.within(key))?;
         self.planned_changes(key)?;
         if self.name.is_empty() {
-            self.name = match &self.drive {
+            self.name = match &self.common.drive {
                 Value::String(name) => stem(name),
                 Value::Null => "mixed".into(),
                 table => table["name"].as_str().unwrap_or("drive").to_string(),

@@ -135,14 +135,14 @@ impl Members {
 impl System {
     /// The drives of each description, with what they take over from the system.
     pub fn groups(&self) -> Vec<DriveGroup> {
-        let System { drive, count, set, settings, .. } = self.clone();
+        let DriveGroup { set, settings, .. } = &self.common;
         if self.drives.is_empty() {
-            return vec![DriveGroup { drive, count, set, settings }];
+            return vec![self.common.clone()];
         }
         let group = |own: &DriveGroup| {
-            let DriveGroup { drive, count, set: own_set, settings: own } = own.clone();
-            let set = set.clone().into_iter().chain(own_set).collect();
-            DriveGroup { drive, count, set, settings: own.or(settings.clone()) }
+            let own = own.clone();
+            let set = set.clone().into_iter().chain(own.set).collect();
+            DriveGroup { set, settings: own.settings.or(settings.clone()), ..own }
         };
         self.drives.iter().map(group).collect()
     }
@@ -150,7 +150,7 @@ impl System {
     /// The settings of the system that no drive takes over, because each entry of `drives` has its own.
     pub(crate) fn ignored_settings(&self) -> impl Iterator<Item = &'static str> + '_ {
         let own: Vec<Params> = self.drives.iter().map(|group| group.settings.given()).collect();
-        let common = self.settings.given();
+        let common = self.common.settings.given();
         let is_ignored = move |key: &&str| common.contains_key(*key) && own.iter().all(|own| own.contains_key(*key));
         let keys = DriveSettings::KEYS.iter().copied().filter(is_ignored);
         keys.filter(|_| !self.drives.is_empty())
@@ -186,17 +186,17 @@ impl System {
 
     /// Checks that there is one `drive` or a list of drives, and their number; stores the number.
     pub(crate) fn check_drives(&mut self) -> Result<(), SpecError> {
-        match (self.drive.is_null(), self.drives.is_empty()) {
+        match (self.common.drive.is_null(), self.drives.is_empty()) {
             (true, true) => return Err(SpecError::new("drive", "nothing", "a value")),
             (false, false) => return Err(SpecError::new("drives", "drive as well", "one of the two")),
             _ => {}
         }
         if self.drives.is_empty() {
-            return counted("count", u64::from(self.count));
+            return counted("count", u64::from(self.common.count));
         }
-        if self.count != 1 {
+        if self.common.count != 1 {
             let need = "the count of each drive in its own table";
-            return Err(SpecError::new("count", self.count, need));
+            return Err(SpecError::new("count", self.common.count, need));
         }
         let mut sum = 0;
         for (i, group) in self.drives.iter().enumerate() {

@@ -28,6 +28,11 @@
 //! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
 //! the attributes of a struct's fields.
 //!
+//! An enum with `OneOf` is one of several keys of a table, each with its value. `#[one_of("...")]` says what a table without
+//! any of them has got: "nothing". The key is the variant in snake case, or `#[param(key = "KEY")]`; a variant with named fields has a
+//! table of them, one with `#[param(model)]` the name of a model of the kind that is its key, with the model's parameters
+//! beside it; with `#[param(flatten)]` it is another such enum.
+//!
 //! Words of a `Choice` are the variants in kebab case; `#[choice("word")]` on a variant names another.
 //!
 //! `Columns` are the fields of a struct that serde writes. Its table has the struct's name without `Result`, or that of
@@ -54,6 +59,13 @@ pub fn table(input: TokenStream) -> TokenStream {
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     choice_of(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `OneOf`, and by way of it `Table`, for an enum of keys.
+#[proc_macro_derive(OneOf, attributes(param, one_of))]
+pub fn one_of_keys(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    one_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Derives `Column` for a table of results.
@@ -98,14 +110,16 @@ struct Said {
     omit: Option<Expr>,
     rest: Option<LitStr>,
     kind: Option<Expr>,
+    key: Option<LitStr>,
+    model: bool,
     flatten: bool,
     skip: bool,
 }
 
 impl Said {
-    fn of(field: &Field) -> Result<Said, Error> {
+    fn of(attributes: &[Attribute]) -> Result<Said, Error> {
         let mut said = Said::default();
-        for attribute in field.attrs.iter().filter(|a| a.path().is_ident("param")) {
+        for attribute in attributes.iter().filter(|a| a.path().is_ident("param")) {
             attribute.parse_nested_meta(|meta| {
                 let name = meta.path.to_token_stream().to_string();
                 match name.as_str() {
@@ -121,6 +135,8 @@ impl Said {
                     "omit" => said.omit = Some(meta.value()?.parse()?),
                     "rest" => said.rest = Some(meta.value()?.parse()?),
                     "kind" => said.kind = Some(meta.value()?.parse()?),
+                    "key" => said.key = Some(meta.value()?.parse()?),
+                    "model" => said.model = true,
                     "flatten" => said.flatten = true,
                     "skip" => said.skip = true,
                     _ => return Err(meta.error("an attribute that param does not know")),
@@ -184,7 +200,7 @@ struct Parts {
 }
 
 fn parts_of(field: &Field, whole: &Whole) -> Result<Parts, Error> {
-    let said = Said::of(field)?;
+    let said = Said::of(&field.attrs)?;
     let name = field.ident.clone();
     let name = name.ok_or_else(|| Error::new(field.span(), "a field without a name"))?;
     let ty = &field.ty;
@@ -357,7 +373,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
     let mut parts = Vec::new();
     let mut others = None;
     for field in &fields.named {
-        others = Said::of(field)?.rest.or(others);
+        others = Said::of(&field.attrs)?.rest.or(others);
         parts.push(parts_of(field, &whole)?);
     }
     let ident = &input.ident;
@@ -563,6 +579,77 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
                 }
             }
             #serde
+        };
+    })
+}
+
+/// A variant of an enum of keys: what adds it to `cases`, and its arm of `pairs`.
+fn case_of(ident: &Ident, variant: &syn::Variant) -> Result<[Tokens; 2], Error> {
+    let said = Said::of(&variant.attrs)?;
+    let (name, doc) = (&variant.ident, doc_of(&variant.attrs));
+    let key = said.key.as_ref().map_or_else(|| kebab(&name.to_string()).replace('-', "_"), LitStr::value);
+    let fields: Vec<_> = variant.fields.iter().map(|f| &f.ident).collect();
+    Ok(match &variant.fields {
+        Fields::Unnamed(_) if said.flatten => [
+            quote! { cases.extend(__d::inside(#ident::#name)); },
+            quote! { #ident::#name(one) => __s::OneOf::pairs(one), },
+        ],
+        Fields::Unnamed(_) => [
+            quote! { cases.push(__d::case(#key, #doc, #ident::#name)); },
+            quote! { #ident::#name(value) => ::std::vec![(#key, __s::Parameter::write(value))], },
+        ],
+        Fields::Named(named) if said.model => {
+            let beside = format!("{key}_parameters");
+            let docs: Vec<_> = named.named.iter().skip(1).map(|f| doc_of(&f.attrs)).collect();
+            let make = quote! { |name, parameters| #ident::#name { name, parameters } };
+            [
+                quote! { cases.push(__d::named_model([#key, #beside], [#doc, #(#docs),*], #make)); },
+                quote! { #ident::#name { name, parameters } => {
+                    let beside = if parameters.is_empty() { __d::Null } else { __s::Parameter::write(parameters) };
+                    ::std::vec![(#key, __s::Parameter::write(name)), (#beside, beside)]
+                } },
+            ]
+        }
+        Fields::Named(named) => {
+            let named = &named.named;
+            let table = quote! { #[derive(::core::clone::Clone, __s::Table)] struct #name { #named } };
+            [
+                quote! { #table cases.push(__d::case(#key, #doc, |#name { #(#fields),* }| #ident::#name { #(#fields),* })); },
+                quote! { #ident::#name { #(#fields),* } => {
+                    #table
+                    let table = #name { #(#fields: ::core::clone::Clone::clone(#fields)),* };
+                    ::std::vec![(#key, __s::Parameter::write(&table))]
+                } },
+            ]
+        }
+        Fields::Unit => return Err(Error::new(variant.span(), "a variant needs a value")),
+    })
+}
+
+fn one_of(input: &DeriveInput) -> Result<Tokens, Error> {
+    let Data::Enum(data) = &input.data else {
+        return Err(Error::new(input.span(), "OneOf is derived for enums"));
+    };
+    let none = input.attrs.iter().find(|a| a.path().is_ident("one_of"));
+    let none = none.map_or_else(|| Ok("nothing".into()), |a| a.parse_args::<LitStr>().map(|text| text.value()))?;
+    let (ident, name, doc) = (&input.ident, input.ident.to_string(), doc_of(&input.attrs));
+    let variants: Vec<[Tokens; 2]> = data.variants.iter().map(|v| case_of(ident, v)).collect::<Result<_, _>>()?;
+    let [cases, pairs] = [0, 1].map(|i| variants.iter().map(move |v| &v[i]));
+    Ok(quote! {
+        const _: () = {
+            use ::headstack_schema as __s;
+            use ::headstack_schema::derived as __d;
+            impl __s::OneOf for #ident {
+                const ABOUT: [&'static str; 3] = [#name, #doc, #none];
+                fn cases() -> ::std::vec::Vec<__s::Case<Self>> {
+                    let mut cases = ::std::vec::Vec::new();
+                    #(#cases)*
+                    cases
+                }
+                fn pairs(&self) -> ::std::vec::Vec<(&'static str, __d::serde_json::Value)> {
+                    match self { #(#pairs)* }
+                }
+            }
         };
     })
 }

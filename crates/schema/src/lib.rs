@@ -33,10 +33,10 @@ mod column;
 pub mod document;
 mod error;
 mod kind;
+mod one_of;
 mod parameter;
 mod place;
 mod plugin;
-mod reader;
 mod reading;
 
 pub mod json_schema;
@@ -44,25 +44,26 @@ pub mod json_schema;
 pub use choice::Choice;
 pub use column::{Column, ColumnEntry, ColumnKind};
 pub use error::{did_you_mean, io_error_text, needed_to_write, printable, system_error, SpecError};
-pub use headstack_schema_derive::{Choice, Columns, Table};
+pub use headstack_schema_derive::{Choice, Columns, OneOf, Table};
 pub use kind::{Bounds, Field, Kind, TableSchema, Usual, Word};
+pub use one_of::{Case, OneOf};
 pub use parameter::{Adapter, Parameter, Params, Table};
 pub use place::{Place, Step};
 pub use plugin::{name_in, ModelKind, NoParameters, Plugin, Plugins};
-pub use reader::{EffectiveParameter, Named, Reader};
 pub use reading::{
-    by_kind, chosen, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys, unknown_name,
-    wrong_kind, InRange, Scalar,
+    by_kind, check_range, chosen, fill, missing, misspelt, read, read_beside, read_table, shown, unknown_keys,
+    unknown_name, wrong_kind, InRange, Scalar,
 };
 
 /// What the derived code calls. Not for other use.
 #[doc(hidden)]
 pub mod derived {
     pub use crate::choice::{kind as choice_kind, read as choice_read};
+    pub use crate::one_of::{case, inside, named_model};
     pub use crate::reading::{
         check_each, fields_of, keys_of, put, rest_of, tag_of, tagged, take, take_within, unknown_keys, unknown_name,
         usual_of, write_field, write_tagged, Described, Key, Within,
     };
     pub use serde;
-    pub use serde_json;
+    pub use serde_json::{self, Value::Null};
 }

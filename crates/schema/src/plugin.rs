@@ -88,29 +88,16 @@ impl<T: ?Sized + ModelKind> Plugin<T> {
         let build = move |table: &Params, of: T::For<'_>| {
             build(P::read_beside(T::BESIDE, table).map_err(|e| e.within(T::PLACE))?, of)
         };
-        let plugin = Self::undeclared(name, summary, example, facts, P::schema, build);
-        plugin.completed_by(|p: P| p)
-    }
-
-    /// As [`Plugin::with_facts`], with parameters that no struct can declare, because what they may be depends on what
-    /// the model is built for. `schema` are those for what is usual.
-    pub fn undeclared(
-        name: impl Into<Text>,
-        summary: impl Into<Text>,
-        example: impl Into<Text>,
-        facts: T::Facts,
-        schema: impl Fn() -> TableSchema + Send + Sync + 'static,
-        build: impl Fn(&Params, T::For<'_>) -> Result<Box<T>, T::Error> + Send + Sync + 'static,
-    ) -> Self {
-        Plugin {
+        let plugin = Plugin {
             name: name.into(),
             summary: summary.into(),
             example: example.into(),
             facts,
-            schema: Box::new(schema),
+            schema: Box::new(P::schema),
             effective: Box::new(|table| Ok(table.clone())),
             build: Box::new(build),
-        }
+        };
+        plugin.completed_by(|p: P| p)
     }
 
     /// The same with defaults that depend on other parameters: `complete` fills them in. The model is built

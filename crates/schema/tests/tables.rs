@@ -1,7 +1,7 @@
 //! What a declaration becomes: reading, defaults, errors, documentation.
 
 use headstack_schema::{
-    json_schema, read, read_beside, wrong_kind, Adapter, Choice, Kind, Params, SpecError, Table, Usual,
+    json_schema, read, read_beside, wrong_kind, Adapter, Choice, Kind, OneOf, Params, SpecError, Table, Usual,
 };
 use headstack_schema::{Parameter, TableSchema};
 use headstack_units::Span;
@@ -369,4 +369,81 @@ fn defaults_are_declared_with_their_fields() {
     let all: Params = read(&json!({ "inner": { "a": 2, "b": 3 }, "c": 4, "d": null })).unwrap();
     assert_eq!(headstack_schema::fill(&mut table, &all), ["inner.b", "c"]);
     assert_eq!(Value::from(table), json!({ "inner": { "a": 1, "b": 3 }, "c": 4 }));
+}
+
+/// What another enum may be, too.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+enum Corner {
+    /// How sharp.
+    Sharpness(u32),
+}
+
+/// What changes.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+#[one_of("nothing that changes")]
+enum Change {
+    /// So much.
+    #[param(key = "amount")]
+    By(Option<u32>),
+    /// Name of the colour.
+    #[param(model)]
+    Colour {
+        name: String,
+        /// Parameters of the colour.
+        parameters: Params,
+    },
+    /// To a place.
+    ToPlace {
+        /// Its number.
+        at: u32,
+        /// How long it takes.
+        #[param(default, range = Span(0)..=Span(1_000_000_000))]
+        takes: Span,
+    },
+    #[param(flatten)]
+    Corner(Corner),
+}
+
+#[derive(Debug, PartialEq, Table)]
+struct Entry {
+    at: u32,
+    #[param(flatten)]
+    change: Change,
+}
+
+#[test]
+fn one_of_several_keys_stands_in_a_table() {
+    assert_eq!(Change::names(), ["amount", "colour", "to_place", "sharpness"]);
+    let keys: Vec<&str> = Entry::fields().iter().map(|f| f.key).collect();
+    assert_eq!(keys, ["at", "amount", "colour", "colour_parameters", "to_place", "sharpness"]);
+    assert!(Entry::fields()[1..].iter().all(|f| f.usual == Usual::Nothing && !f.doc.is_empty()));
+    assert_eq!(Entry::fields()[2].kind, Kind::Name("colour"));
+    for (table, change) in [
+        (json!({ "at": 1, "amount": 3 }), Change::By(Some(3))),
+        (json!({ "at": 1, "colour": "red" }), Change::Colour { name: "red".into(), parameters: Params::new() }),
+        (json!({ "at": 1, "to_place": { "at": 2, "takes": "0 ms" } }), Change::ToPlace { at: 2, takes: Span(0) }),
+        (json!({ "at": 1, "sharpness": 5 }), Change::Corner(Corner::Sharpness(5))),
+    ] {
+        let entry = Entry { at: 1, change };
+        assert_eq!(entry.write(), table);
+        assert_eq!(entry.check(), Ok(()));
+        assert!(table.get(entry.change.name()).is_some());
+        assert_eq!(read(&table), Ok(entry));
+    }
+    for (table, error) in [
+        (json!({}), "got nothing that changes, need one of amount, colour, to_place, sharpness"),
+        (json!({ "amount": null }), "got nothing that changes, need one of amount, colour, to_place, sharpness"),
+        (json!({ "sharpness": 1, "colour": 2 }), "got colour and sharpness, need one of amount, colour, to_place"),
+        (json!({ "amount": 1, "colour_parameters": {} }), "colour_parameters: got amount, need colour beside them"),
+        (json!({ "colour": 2 }), "colour: got integer 2, need text in quotes"),
+        (json!({ "to_place": { "at": 1, "takes": "2 s" } }), "to_place.takes: got 2 s, need 0 ms to 1 s"),
+        (json!({ "to_place": { "takes": "1 s" } }), "to_place.at: got nothing, need a value"),
+        (
+            json!({ "amont": 2 }),
+            "got key \"amont\", need one of amount, colour, colour_parameters, to_place, sharpness",
+        ),
+    ] {
+        let got = read::<Change>(&table).unwrap_err().to_string();
+        assert!(got.starts_with(error), "{got}");
+    }
 }

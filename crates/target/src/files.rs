@@ -6,7 +6,7 @@
 use crate::energy::SAMPLE;
 use crate::live::Live;
 use crate::metrics;
-use headstack_block::layer::{FaultState, Setting};
+use headstack_block::layer::{FaultSetting, FaultState, HostQueueSetting, Setting};
 use headstack_drive::{Heeded, Setting as DriveSetting};
 use headstack_experiment::live::View;
 use headstack_schema::Parameter;
@@ -164,7 +164,7 @@ fn nr_requests(live: &mut Live, device: usize) -> Option<String> {
 
 fn set_nr_requests(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
     let (path, ..) = view(live, device).queue.ok_or("no host queue")?;
-    let set = live.set(&path, Setting::Requests(number(text)?));
+    let set = live.set(&path, Setting::HostQueue(HostQueueSetting::Requests(number(text)?)));
     set.map_err(|e| e.to_string())
 }
 
@@ -182,7 +182,7 @@ fn set_scheduler(live: &mut Live, device: usize, text: &str) -> Result<(), Strin
             _ => Err(format!("got {text:?}, need none: there is no host queue")),
         };
     };
-    let setting = Setting::Elevator { name: text.into(), parameters: Default::default() };
+    let setting = Setting::HostQueue(HostQueueSetting::Elevator { name: text.into(), parameters: Default::default() });
     live.set(&path, setting).map_err(|e| e.to_string())
 }
 
@@ -222,7 +222,7 @@ fn set_queue_depth(live: &mut Live, device: usize, text: &str) -> Result<(), Str
     // Below a host queue the drive's own depth stays: what the host holds back is what its elevator orders.
     let set = match view.queue {
         None => live.set(&drive, Setting::Drive(DriveSetting::QueueDepth(depth))),
-        Some((queue, ..)) => live.set(&queue, Setting::Depth(depth)),
+        Some((queue, ..)) => live.set(&queue, Setting::HostQueue(HostQueueSetting::Depth(depth))),
     };
     set.map_err(|e| e.to_string())
 }
@@ -239,7 +239,7 @@ fn set_read_expire(live: &mut Live, device: usize, text: &str) -> Result<(), Str
         return Err(format!("got {ms}, need at most {}", i32::MAX));
     }
     let expire = Span(i64::from(ms) * 1_000_000);
-    let set = live.set(&path, Setting::ReadExpire(expire));
+    let set = live.set(&path, Setting::HostQueue(HostQueueSetting::ReadExpire(expire)));
     set.map_err(|e| e.to_string())
 }
 
@@ -256,9 +256,9 @@ fn state(live: &mut Live, device: usize) -> Option<String> {
 fn set_state(live: &mut Live, device: usize, text: &str) -> Result<(), String> {
     let (path, _) = view(live, device).fault.ok_or("no single drive")?;
     let setting = match text {
-        "running" => Setting::Gone(false),
-        "offline" => Setting::Gone(true),
-        "blocked" => Setting::Stuck(None),
+        "running" => Setting::Fault(FaultSetting::Gone(false)),
+        "offline" => Setting::Fault(FaultSetting::Gone(true)),
+        "blocked" => Setting::Fault(FaultSetting::Stuck(None)),
         _ => return Err(format!("got {text:?}, need running, offline or blocked")),
     };
     live.set(&path, setting).map_err(|e| e.to_string())

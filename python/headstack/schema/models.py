@@ -233,22 +233,20 @@ class PeriodKeys(TypedDict, total=False):
     period: LengthOfTime
     """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5 s"."""
 
-    stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "5 s"."""
 
-    lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 5 s to 3600 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "15 s"."""
-
-    tolerance: Power
-    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "0.2 W"."""
-
-
-class MostPowerKeys(TypedDict, total=False):
+class StaleAfterKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
+    stale_after: LengthOfTime
+    """Readings older than this do not count; left out, the period. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min,
+    h."""
+
+    lost_after: LengthOfTime
+    """Time without a valid reading after which the meter counts as lost, from the period to an hour; left out, three
+    periods. Unit: one of s, ms, us, ns, min, h."""
+
     most_power: Power
-    """Readings above this do not count. 0.1 W to 1000000 W. Unit: one of W, mW. Default: "100 W"."""
+    """Readings above this do not count; left out, 100 W for each drive. 0.1 W to 1000000 W. Unit: one of W, mW."""
 
     on_loss: Literal["lowest", "open"]
     """The setting while the meter is lost. `lowest`: The setting with the lowest power: the cap is kept in any case, at
@@ -256,15 +254,20 @@ class MostPowerKeys(TypedDict, total=False):
     Default: "lowest"."""
 
 
-class SettleKeys(TypedDict, total=False):
+class ToleranceKeys(TypedDict, total=False):
     """Keys that several tables have."""
 
+    tolerance: Power
+    """Differences from the cap up to this change nothing; left out, 0.2 W for one drive, 1 W for several. 0 W to 1000
+    W. Unit: one of W, mW."""
+
     settle: LengthOfTime
-    """Time after a change in which readings do not count. 0 ms to 5 s. Unit: one of s, ms, us, ns, min, h. Default: "2
-    s"."""
+    """Time after a change in which readings do not count, up to the period; left out, 2 s, or half the period. Unit:
+    one of s, ms, us, ns, min, h."""
 
     efficiency: float
-    """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 1.0."""
+    """Efficiency of the power supply between the meter and the drives; left out, 1 for one drive, 0.83 for several. 0.1
+    to 1."""
 
     map: Sequence[Map]
     """Power and throughput of one drive under each setting; left out, those of an Ultrastar 7K4000."""
@@ -276,7 +279,7 @@ class SettleKeys(TypedDict, total=False):
     """For each tier the place of its map in `maps`, from 0. 0 to 31."""
 
 
-class FeedForwardParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
+class FeedForwardParameters(PeriodKeys, StaleAfterKeys, ToleranceKeys, total=False):
     """Parameters of `feed-forward`."""
 
     margin_ratio: float
@@ -287,8 +290,8 @@ class FeedForwardParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """Response time that the chosen setting should not exceed. 1 ms to 3600 s. Unit: one of s, ms, us, ns, min, h."""
 
     latency_limit: LengthOfTime
-    """Response time that no setting may exceed; it has precedence over the cap. 1 ms to 3600 s. Unit: one of s, ms, us,
-    ns, min, h."""
+    """Response time that no setting may exceed, from `latency_target` to an hour; it has precedence over the cap. Unit:
+    one of s, ms, us, ns, min, h."""
 
     response_time: Literal["mean", "p99"]
     """The statistic of response times that target, limit and samples mean. `mean`: The mean; `p99`: The 99th
@@ -298,14 +301,14 @@ class FeedForwardParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """Whether the map is corrected with measurements. `on`: It is; `off`: It is not. Default: "on"."""
 
     forget_after: LengthOfTime
-    """Time constant with which corrections of the map decay. 5 s to 3600000 s. Unit: one of s, ms, us, ns, min, h.
-    Default: "1800 s"."""
+    """Time constant with which corrections of the map decay, from the period to 1000 h; left out, 1800 s, or the
+    period. Unit: one of s, ms, us, ns, min, h."""
 
     tiers: Sequence[int]
-    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+    """Numbers of drives in each tier, best tier first; left out, all in one. 1 to 10000."""
 
 
-class LearningParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
+class LearningParameters(PeriodKeys, StaleAfterKeys, ToleranceKeys, total=False):
     """Parameters of `learning`."""
 
     margin_ratio: float
@@ -331,7 +334,7 @@ class LearningParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     s"."""
 
     tiers: Sequence[int]
-    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+    """Numbers of drives in each tier, best tier first; left out, all in one. 1 to 10000."""
 
     weights: Sequence[float]
     """Weight of each tier: of its watts with `share = "weight"`, of its requests with "marginal". 0.000000001 to
@@ -341,24 +344,14 @@ class LearningParameters(PeriodKeys, MostPowerKeys, SettleKeys, total=False):
     """The most watts of each tier, as the meter would show them. 0.000000001 to 1000000000."""
 
 
-class NrRequestsKeys(TypedDict, total=False):
+class StartNrRequestsKeys(TypedDict, total=False):
     """Keys that several tables have."""
-
-    nr_requests: Sequence[int]
-    """Least and most places of the host's queue. 4 to 2048. 2 entries. Default: [4, 32]."""
-
-    queue_depth: Sequence[int]
-    """Least and most depth of the drive's queue. 1 to 32. 2 entries. Default: [1, 8]."""
 
     start_nr_requests: int
-    """Places of the host's queue without a cap. 4 to 32. Default: 4."""
+    """Places of the host's queue without a cap; left out, its least, in throughput mode its most."""
 
     start_queue_depth: int
-    """Depth of the drive's queue without a cap. 1 to 8. Default: 1."""
-
-
-class RaiseFactorKeys(TypedDict, total=False):
-    """Keys that several tables have."""
+    """Depth of the drive's queue without a cap; left out, its least, in throughput mode its most."""
 
     raise_factor: float
     """Gain when power may rise. 0.01 to 1000. Default: 2.0."""
@@ -377,36 +370,47 @@ class RaiseFactorKeys(TypedDict, total=False):
     nearest integer; `up`: Rounded; `up`: the smallest error makes a step. Default: "down"."""
 
 
-class PcapAgileParameters(PeriodKeys, MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=False):
+class PcapAgileParameters(PeriodKeys, StaleAfterKeys, StartNrRequestsKeys, total=False):
     """Parameters of `pcap-agile`."""
+
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "0.2 W"."""
 
     mode: Literal["tail-latency", "throughput"]
     """Which sizes of the queues are used: short ones for tail latency, or long ones for throughput. `tail-latency`:
     Short queues; `throughput`: Long queues. Default: "tail-latency"."""
 
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
 
-class PcapBaseParameters(PeriodKeys, MostPowerKeys, RaiseFactorKeys, total=False):
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
+
+    throughput_nr_requests: int
+    """Places of the host's queue for the highest throughput, with `mode = "throughput"`; left out, 128."""
+
+    throughput_queue_depth: int
+    """Depth of the drive's queue for the highest throughput, with `mode = "throughput"`; left out, 32."""
+
+    snap_back: Literal["drive", "both", "never"]
+    """Which queues return to their upper bounds at once when power must fall, with `mode = "throughput"`; left out,
+    `drive`. `drive`: The drive queue alone returns to its upper bound: the host queue lowers power by being long;
+    `both`: Both queues return to their upper bounds, as the sentence says; `never`: The drive queue shrinks step by
+    step from its size for the highest throughput."""
+
+
+class PcapBaseParameters(PeriodKeys, StaleAfterKeys, StartNrRequestsKeys, total=False):
     """Parameters of `pcap-base`."""
 
-    start_nr_requests: int
-    """Places of the host's queue without a cap. 4 to 128. Default: 4."""
-
-    start_queue_depth: int
-    """Depth of the drive's queue without a cap. 1 to 32. Default: 1."""
+    tolerance: Power
+    """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "0.2 W"."""
 
 
-class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=False):
+class PcapSParameters(StaleAfterKeys, StartNrRequestsKeys, total=False):
     """Parameters of `pcap-s`."""
 
     period: LengthOfTime
     """Time between two decisions. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10 s"."""
-
-    stale_after: LengthOfTime
-    """Readings older than this do not count. 10 ms to 3600 s. Unit: one of s, ms, us, ns, min, h. Default: "10 s"."""
-
-    lost_after: LengthOfTime
-    """Time without a valid reading after which the meter counts as lost. 10 s to 3600 s. Unit: one of s, ms, us, ns,
-    min, h. Default: "30 s"."""
 
     tolerance: Power
     """Differences from the cap up to this change nothing. 0 W to 1000 W. Unit: one of W, mW. Default: "1 W"."""
@@ -415,7 +419,7 @@ class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=Fals
     """Efficiency of the power supply between the meter and the drives. 0.1 to 1. Default: 0.83."""
 
     tiers: Sequence[int]
-    """Numbers of drives in each tier, best tier first. 1 to 10000. Default: [1]."""
+    """Numbers of drives in each tier, best tier first; left out, all in one. 1 to 10000."""
 
     share: Literal["strict", "weight"]
     """How the drives behind one meter share an error. `strict`: One tier makes the whole change; `weight`: All drives
@@ -427,6 +431,16 @@ class PcapSParameters(MostPowerKeys, NrRequestsKeys, RaiseFactorKeys, total=Fals
     rest: Literal["own", "unload", "standby"]
     """What a capped drive does while it has no work. `own`: Only what the drive's own timers say; `unload`: It unloads
     its heads; `standby`: It spins down. Default: "own"."""
+
+    rest_after: LengthOfTime
+    """Time without requests after which a capped drive rests, with `rest`; left out, 10 s to unload, 60 s to spin down.
+    100 ms to 86400 s. Unit: one of s, ms, us, ns, min, h."""
+
+    nr_requests: Sequence[int]
+    """Least and most places of the host's queue; left out, [4, 32] as far as the drive accepts them. 2 entries."""
+
+    queue_depth: Sequence[int]
+    """Least and most depth of the drive's queue; left out, [1, 8] as far as the drive accepts them. 2 entries."""
 
 
 class ThrottleParameters(TypedDict, total=False):
@@ -440,10 +454,18 @@ class ThrottleParameters(TypedDict, total=False):
     """Power at a rate of zero. 0 W to 1000 W. Unit: one of W, mW. Default: "7.1 W"."""
 
     watts_per_iops: float
-    """Power that one more request per second takes, in watts. 0.000001 to 1000. Default: 0.045."""
+    """Power that one more request per second takes, in watts, with `limit = "iops"`; left out, 0.045. 0.000001 to
+    1000."""
+
+    watts_per_megabyte_per_s: float
+    """Power that 10^6 bytes per second more take, in watts, with `limit = "bandwidth"`; left out, 0.9 W for 171.
+    0.000001 to 1000."""
 
     unlimited_from: Power
-    """Caps from this on set no limit. 0 W to 1000 W. Unit: one of W, mW. Default: "9.5 W"."""
+    """Caps from this on set no limit; left out, 9.5 W, for bytes 8 W. 0 W to 1000 W. Unit: one of W, mW."""
 
     least_iops: float
-    """The lowest limit, in requests per second. 0.001 to 1000000. Default: 1.0."""
+    """The lowest limit, in requests per second, with `limit = "iops"`; left out, 1. 0.001 to 1000000."""
+
+    least_megabytes_per_s: float
+    """The lowest limit, in 10^6 bytes per second, with `limit = "bandwidth"`; left out, 1. 0.001 to 1000000."""

@@ -7,22 +7,9 @@ use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneCondition;
 use headstack_drive::{Command, Drive, DriveEnergy, DriveRequest, Setting as DriveSetting};
 use headstack_engine::{ByMode, SpecError};
+use headstack_schema::OneOf;
 use headstack_units::{Lba, Time};
 use std::ops::Range;
-
-/// Settings that a drive accepts.
-const SETTINGS: &[&str] = &[
-    "queue_depth",
-    "scheduler",
-    "arms_in_motion",
-    "duration_limits",
-    "heeded_hints",
-    "power_condition",
-    "idle_timer",
-    "spindle_speed",
-    "fail",
-    "fail_zone",
-];
 
 /// Changes a setting of a drive at `now`, to which it was advanced.
 ///
@@ -40,7 +27,10 @@ pub(crate) fn change_drive(drive: &mut Drive, now: Time, setting: &Setting) -> R
             let need = "the first block of a zone with a write pointer that is not offline";
             drive.fail_zone(Lba(*block), to).map_err(|_| SpecError::new("setting.block", block, need))
         }
-        other => Err(not_supported("a drive", other, SETTINGS)),
+        other => {
+            let known = [DriveSetting::names(), vec!["fail", "fail_zone"]].concat();
+            Err(not_supported("a drive", other, &known))
+        }
     }
 }
 

@@ -40,7 +40,7 @@ use super::{
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
 use headstack_units::{Span, Time};
 use rangemap::{RangeMap, RangeSet};
 use slab::Slab;
@@ -71,6 +71,30 @@ struct Parameters {
     /// Blocks that are bad from the beginning.
     #[param(default)]
     bad: Vec<Bad>,
+}
+
+/// A setting of a fault layer.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+pub enum FaultSetting {
+    /// Fault: `{ ratio = 0.01, by = "300 ms", lasts = "1 min" }`: this share of the requests ends so much later, which
+    /// ones follows from the layer's `seed`; without `lasts` until the next change.
+    Slow(Slow),
+    /// Fault: `{ lasts = "3 s" }`: nothing is answered for this time.
+    // `None`: until the next change.
+    Stuck(Option<Stuck>),
+    /// Fault: `{ unit = 0, block = 2048, blocks = 8, fails = "reads" }`: 512-byte blocks whose `reads`, `writes` or
+    /// `all` fail; what is written can be read again. `none`: they are good again.
+    Bad(Bad),
+    /// Fault: `true`: requests fail at once; `false`: the device is back with its data.
+    // Back, it is not stuck either.
+    Gone(bool),
+    /// Fault: `{ lasts = "3 s" }`: what arrives waits for this time; what is in the drive goes on.
+    Busy(Busy),
+    /// Fault: blocks whose reads end so much later and are good, until they are written. `{ block = 2048, blocks = 8,
+    /// takes = "700 ms" }`; 0 s: they are well again.
+    Weak(Weak),
+    /// Fault: whether a SCSI disk says that it is about to fail; nothing else changes.
+    PredictsFailure(bool),
 }
 
 /// A share of the requests is late.
@@ -543,23 +567,22 @@ impl Layer for Fault {
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
         let now = flow.now;
+        let Setting::Fault(setting) = setting else {
+            return Err(not_supported("a fault layer", setting, &FaultSetting::names()));
+        };
         match setting {
-            Setting::Slow(slow) => self.be_slow(now, *slow),
-            Setting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,
-            Setting::Stuck(None) => self.stuck_until = Time::NEVER,
-            Setting::Bad(bad) => self.be_bad(bad).map_err(|e| e.within("setting"))?,
-            Setting::Gone(true) => self.leave(flow),
-            Setting::Gone(false) => {
+            FaultSetting::Slow(slow) => self.be_slow(now, *slow),
+            FaultSetting::Stuck(Some(stuck)) => self.stuck_until = now + stuck.lasts,
+            FaultSetting::Stuck(None) => self.stuck_until = Time::NEVER,
+            FaultSetting::Bad(bad) => self.be_bad(bad).map_err(|e| e.within("setting"))?,
+            FaultSetting::Gone(true) => self.leave(flow),
+            FaultSetting::Gone(false) => {
                 self.is_gone = false;
                 self.go_on(flow);
             }
-            Setting::Busy(busy) => self.busy_until = now + busy.lasts,
-            Setting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
-            Setting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
-            other => {
-                let known = &["slow", "stuck", "bad", "gone", "busy", "weak", "predicts_failure"];
-                return Err(not_supported("a fault layer", other, known));
-            }
+            FaultSetting::Busy(busy) => self.busy_until = now + busy.lasts,
+            FaultSetting::Weak(weak) => self.be_weak(weak).map_err(|e| e.within("setting"))?,
+            FaultSetting::PredictsFailure(predicts) => self.predicts_failure = *predicts,
         }
         Ok(())
     }

@@ -32,6 +32,8 @@ mod merging;
 mod parameters;
 mod processes;
 mod settings;
+
+pub use settings::HostQueueSetting;
 #[doc(hidden)]
 pub mod waking;
 

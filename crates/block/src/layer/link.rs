@@ -19,7 +19,7 @@
 
 use super::{not_supported, Context, Flow, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::Command;
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
 
 /// The layer's name.
@@ -121,6 +121,14 @@ impl Link {
     }
 }
 
+/// A setting of a link.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+pub enum LinkSetting {
+    /// Link: bandwidth in each direction, for transfers that begin afterwards.
+    // It counts for transfers that begin afterwards.
+    Bandwidth(Bandwidth),
+}
+
 impl Layer for Link {
     fn name(&self) -> &str {
         NAME
@@ -168,7 +176,7 @@ impl Layer for Link {
 
     fn set(&mut self, setting: &Setting, _flow: &mut Flow) -> Result<(), SpecError> {
         match setting {
-            Setting::Bandwidth(bandwidth) => {
+            Setting::Link(LinkSetting::Bandwidth(bandwidth)) => {
                 if !(LEAST..=MOST).contains(bandwidth) {
                     let need = format!("{LEAST} to {MOST}");
                     return Err(SpecError::new("setting.bandwidth", bandwidth, need));
@@ -176,7 +184,7 @@ impl Layer for Link {
                 self.bytes_per_ns = bandwidth.0 * 1e-9;
                 Ok(())
             }
-            other => Err(not_supported("a link", other, &["bandwidth"])),
+            other => Err(not_supported("a link", other, &LinkSetting::names())),
         }
     }
 

@@ -25,22 +25,23 @@ pub mod tree;
 pub mod volume;
 
 use elevator::Elevator;
-use headstack_control::RateLimit;
 use headstack_drive::power::conditions::Condition;
-use headstack_drive::spec::Params;
 use headstack_drive::zoned::{Sense, ZoneRules};
-use headstack_drive::{join, Command, Components, Heeded, Hint, LimitEnd, Part};
-use headstack_schema::{plugins, Choice, Plugins, SpecError, Table};
-use headstack_units::{Bandwidth, Span, Time};
+use headstack_drive::{join, Command, Components, Failure, Heeded, Hint, LimitEnd};
+use headstack_schema::{plugins, Choice, OneOf, Plugins, SpecError, Table};
+use headstack_units::{Span, Time};
 use std::ops::Range;
 
 pub(crate) use drive::change_drive;
 pub use drive::DriveLayer;
-pub use fault::{Bad, Busy, Fails, Fault, FaultSigns, FaultState, Slow, Stuck, Weak};
+pub use fault::{Bad, Busy, Fails, Fault, FaultSetting, FaultSigns, FaultState, Slow, Stuck, Weak};
 pub use flow::Flow;
-pub use host_queue::HostQueue;
+pub use host_queue::{HostQueue, HostQueueSetting};
+pub use link::LinkSetting;
 pub use statistics::{LayerResult, Statistics};
+pub use throttle::ThrottleSetting;
 pub use tree::{check, compose, Branch, LayerSpec, Tree};
+pub use volume::VolumeSetting;
 
 /// The submitter of a request that belongs to no process: it blocks no other request.
 pub const ANYONE: u32 = u32::MAX;
@@ -214,52 +215,29 @@ pub(crate) fn add_components(sum: &mut Components, more: &Components) {
     sum.bus += more.bus;
 }
 
-/// A setting that can be changed while a system runs.
-#[derive(Debug, Clone, PartialEq)]
+/// A setting that can be changed while a system runs: a key of `[[system.change]]`.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+#[one_of("nothing that changes")]
 #[allow(missing_docs)]
 pub enum Setting {
+    #[param(flatten)]
     Drive(headstack_drive::Setting),
-    /// A part of a drive fails.
-    FailPart(Part),
-    /// A zone of a host-managed drive fails.
+    /// A head that fails, or without `surface` the whole assembly; all keys may be left out.
+    #[param(key = "fail")]
+    FailPart(Failure),
+    /// A zone of a host-managed drive that fails. `{ block = 524288, becomes = "read-only" }`: the one that begins
+    /// there; also `"offline"`.
     FailZone(FailedZone),
-    /// Number of places of a host queue (`nr_requests`). Smaller values than 4 count as 4, as in Linux.
-    Requests(u32),
-    /// Most requests of a host queue at the lower layer at once.
-    Depth(u32),
-    /// Time from a read's arrival in a host queue to its deadline, for reads that arrive from now on.
-    ReadExpire(Span),
-    /// Another elevator of a host queue, with its parameters.
-    Elevator {
-        name: String,
-        parameters: Params,
-    },
-    /// A member of a volume fails or is removed.
-    MemberGone(u32),
-    /// A removed member returns with its old data. Blocks that were written meanwhile are stale.
-    MemberBack(u32),
-    /// A removed member is replaced by a new one, of which all blocks are stale.
-    MemberReplaced(u32),
-    /// Rate at which a volume rebuilds stale data; `None` stops rebuilding.
-    RebuildRate(Option<Bandwidth>),
-    /// Bandwidth of a link, for transfers that begin afterwards.
-    Bandwidth(Bandwidth),
-    /// Of a throttle: another limit.
-    Rate(RateLimit),
-    /// Of a fault layer: a share of the requests is late.
-    Slow(Slow),
-    /// Of a fault layer: nothing is answered; `None`: until the next change.
-    Stuck(Option<Stuck>),
-    /// Of a fault layer: blocks that are bad, or good again.
-    Bad(Bad),
-    /// Of a fault layer: whether the device is gone. Back, it is not stuck either.
-    Gone(bool),
-    /// Of a fault layer: no further requests are taken for a time.
-    Busy(Busy),
-    /// Of a fault layer: blocks that the drive reads only after it has tried for some time, or reads well again.
-    Weak(Weak),
-    /// Of a fault layer: whether the drive says that it is about to fail.
-    PredictsFailure(bool),
+    #[param(flatten)]
+    HostQueue(HostQueueSetting),
+    #[param(flatten)]
+    Volume(VolumeSetting),
+    #[param(flatten)]
+    Link(LinkSetting),
+    #[param(flatten)]
+    Throttle(ThrottleSetting),
+    #[param(flatten)]
+    Fault(FaultSetting),
 }
 
 /// A zone of a host-managed drive that fails.
@@ -278,49 +256,6 @@ pub enum Becomes {
     ReadOnly,
     /// It can be neither read nor written.
     Offline,
-}
-
-impl Setting {
-    /// Its key in a change of an experiment, if there is one.
-    pub fn name(&self) -> &'static str {
-        use headstack_drive::Setting as Of;
-        match self {
-            Setting::Drive(Of::QueueDepth(_)) => "queue_depth",
-            Setting::Drive(Of::Scheduler { .. }) => "scheduler",
-            Setting::Drive(Of::ArmsInMotion(_)) => "arms_in_motion",
-            Setting::Drive(Of::DurationLimits(_)) => "duration_limits",
-            Setting::Drive(Of::HeededHints(_)) => "heeded_hints",
-            Setting::Drive(Of::PowerCondition(_)) => "power_condition",
-            Setting::Drive(Of::IdleTimer { .. }) => "idle_timer",
-            Setting::Drive(Of::SpindleSpeed { .. }) => "spindle_speed",
-            Setting::FailPart(_) => "fail",
-            Setting::FailZone(_) => "fail_zone",
-            Setting::Requests(_) => "nr_requests",
-            Setting::Depth(_) => "depth",
-            Setting::ReadExpire(_) => "read_expire",
-            Setting::Elevator { .. } => "elevator",
-            Setting::MemberGone(_) => "member_gone",
-            Setting::MemberBack(_) => "member_back",
-            Setting::MemberReplaced(_) => "member_replaced",
-            Setting::RebuildRate(_) => "rebuild_rate",
-            Setting::Bandwidth(_) => "bandwidth",
-            Setting::Rate(RateLimit::Bytes(_)) => "bandwidth_limit",
-            Setting::Rate(_) => "iops_limit",
-            Setting::Slow(_) => "slow",
-            Setting::Stuck(_) => "stuck",
-            Setting::Bad(_) => "bad",
-            Setting::Gone(_) => "gone",
-            Setting::Busy(_) => "busy",
-            Setting::Weak(_) => "weak",
-            Setting::PredictsFailure(_) => "predicts_failure",
-        }
-    }
-
-    /// Whether it takes a member out of a volume or puts it back.
-    fn is_of_a_member(&self) -> bool {
-        use Setting::{MemberBack, MemberGone, MemberReplaced};
-        matches!(self, MemberGone(_) | MemberBack(_) | MemberReplaced(_))
-    }
 }
 
 /// A layer; the contract is in this module's description.

@@ -19,7 +19,7 @@
 use super::statistics::counts;
 use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{OneOf, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
 use std::collections::VecDeque;
 
@@ -58,6 +58,25 @@ struct Throttle {
     /// When the last request was released.
     last: Option<Time>,
     counts: Counts,
+}
+
+/// A setting of a throttle.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+pub enum ThrottleSetting {
+    /// Throttle: requests per second; 0: no limit.
+    IopsLimit(Frequency),
+    /// Throttle: bytes per second; 0: no limit.
+    BandwidthLimit(Bandwidth),
+}
+
+impl From<RateLimit> for ThrottleSetting {
+    fn from(limit: RateLimit) -> Self {
+        match limit {
+            RateLimit::Unlimited => ThrottleSetting::IopsLimit(Frequency(0.0)),
+            RateLimit::Requests(rate) => ThrottleSetting::IopsLimit(rate),
+            RateLimit::Bytes(rate) => ThrottleSetting::BandwidthLimit(rate),
+        }
+    }
 }
 
 /// Checks that a limit is between 1e-6 and 1e12, so that it can be used as nanoseconds per request or per byte.
@@ -164,17 +183,15 @@ impl Layer for Throttle {
     }
 
     fn set(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
-        match setting {
-            Setting::Rate(limit) => {
-                self.limit = check(*limit).map_err(|e| e.within("setting"))?;
-                self.release(flow);
-                Ok(())
-            }
-            other => {
-                let known = &["iops_limit", "bandwidth_limit"];
-                Err(not_supported("a throttle", other, known))
-            }
-        }
+        let limit = match setting {
+            Setting::Throttle(ThrottleSetting::IopsLimit(rate)) if rate.0 > 0.0 => RateLimit::Requests(*rate),
+            Setting::Throttle(ThrottleSetting::BandwidthLimit(rate)) if rate.0 > 0.0 => RateLimit::Bytes(*rate),
+            Setting::Throttle(_) => RateLimit::Unlimited,
+            other => return Err(not_supported("a throttle", other, &ThrottleSetting::names())),
+        };
+        self.limit = check(limit).map_err(|e| e.within("setting"))?;
+        self.release(flow);
+        Ok(())
     }
 
     fn reset_statistics(&mut self, _now: Time) {

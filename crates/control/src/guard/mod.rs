@@ -21,8 +21,9 @@
 pub mod meter;
 pub mod period;
 
+use crate::policy::fill;
 use crate::{Input, Status};
-use headstack_schema::{read, Choice, Reader, SpecError, Table};
+use headstack_schema::{read, Choice, SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use meter::Meter;
 use period::Period;
@@ -55,29 +56,41 @@ pub struct GuardSettings {
 /// The longest time that a parameter may be.
 const LONGEST: Span = Span(3_600_000_000_000);
 
-impl GuardSettings {
-    /// Reads the keys `period`, `stale_after`, `lost_after`, `most_power` and `on_loss`.
+/// Times and bounds of a [`Guard`] as parameters; the usual period has so many seconds.
+#[derive(Debug, Table)]
+pub(crate) struct GuardTable<const SECONDS: i64> {
+    /// Time between two decisions.
+    #[param(default = Span(SECONDS * 1_000_000_000), range = Span::from_ms(10.0)..=LONGEST)]
+    period: Span,
+    /// Readings older than this do not count; left out, the period.
+    #[param(range = Span::from_ms(10.0)..=LONGEST)]
+    stale_after: Option<Span>,
+    /// Time without a valid reading after which the meter counts as lost, from the period to an hour; left out, three
+    /// periods.
+    lost_after: Option<Span>,
+    /// Readings above this do not count; left out, 100 W for each drive.
+    #[param(range = Watts(0.1)..=Watts(1e6))]
+    most_power: Option<Watts>,
+    /// The setting while the meter is lost.
+    #[param(default = OnLoss::Lowest)]
+    on_loss: OnLoss,
+}
+
+impl<const SECONDS: i64> GuardTable<SECONDS> {
+    /// The settings for so many drives behind the meter.
     ///
     /// # Errors
-    /// Values outside their bounds, and a `lost_after` shorter than the period.
-    pub(crate) fn read(reader: &mut Reader, period: Span, drives: usize) -> Result<GuardSettings, SpecError> {
-        let period = reader.number(("period", "Time between two decisions."), period, Span::from_ms(10.0)..=LONGEST)?;
-        let stale_after = reader.number(
-            ("stale_after", "Readings older than this do not count."),
-            period,
-            Span::from_ms(10.0)..=LONGEST,
-        )?;
+    /// A `lost_after` shorter than the period.
+    pub(crate) fn fill(&mut self, drives: usize) -> Result<GuardSettings, SpecError> {
+        let period = self.period;
         let usual = Span(period.0.saturating_mul(3).min(LONGEST.0));
-        let lost_after = reader.number(
-            ("lost_after", "Time without a valid reading after which the meter counts as lost."),
-            usual,
-            period..=LONGEST,
-        )?;
-        let usual = Watts(100.0 * drives as f64);
-        let most_power =
-            reader.number(("most_power", "Readings above this do not count."), usual, Watts(0.1)..=Watts(1e6))?;
-        let on_loss = reader.word(("on_loss", "The setting while the meter is lost."), OnLoss::Lowest)?;
-        Ok(GuardSettings { period, stale_after, lost_after, most_power, on_loss })
+        Ok(GuardSettings {
+            period,
+            stale_after: *self.stale_after.get_or_insert(period),
+            lost_after: fill("lost_after", &mut self.lost_after, usual, period..=LONGEST)?,
+            most_power: *self.most_power.get_or_insert(Watts(100.0 * drives as f64)),
+            on_loss: self.on_loss,
+        })
     }
 }
 

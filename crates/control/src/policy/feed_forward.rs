@@ -55,12 +55,13 @@
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
-use super::{efficiency, policy, read_tiers, settle, several, Drives, Input, Need, Policy, Status};
-use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
-use crate::map::{self, Extract, Point, Statistic};
-use crate::pcap::tolerance;
+use super::{fill, fill_settle, fill_tiers, policy, several, usual_meter};
+use super::{Drives, Input, Need, Policy, PolicyParameters, Status};
+use crate::guard::{Guard, GuardTable, OnLoss, Reading, Turn};
+use crate::map::{self, Extract, Maps, Point, Statistic};
+use crate::pcap::MOST;
 use crate::{Command, Device};
-use headstack_schema::{Choice, Plugin, Reader, SpecError};
+use headstack_schema::{check_range, Choice, Plugin, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -68,9 +69,44 @@ use serde_json::Value;
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "best setting by a map of power and throughput that is corrected while it runs";
     let example = "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"";
-    policy(["feed-forward", summary, example], Drives::Several, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(FeedForward::new(reader, devices)?))
-    })
+    policy::<Parameters>(["feed-forward", summary, example], Drives::Several, &[Need::Queues])
+}
+
+/// Parameters of `feed-forward`.
+#[doc(hidden)]
+#[derive(Table)]
+pub struct Parameters {
+    #[param(flatten)]
+    guard: GuardTable<5>,
+    /// Differences from the cap up to this change nothing; left out, 0.2 W for one drive, 1 W for several.
+    #[param(range = Watts(0.0)..=Watts(MOST))]
+    tolerance: Option<Watts>,
+    /// How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.
+    #[param(default = 0.25, range = -1.0..=1.0)]
+    margin_ratio: f64,
+    /// Response time that the chosen setting should not exceed.
+    #[param(range = Span::from_ms(1.0)..=HOUR)]
+    latency_target: Option<Span>,
+    /// Response time that no setting may exceed, from `latency_target` to an hour; it has precedence over the cap.
+    latency_limit: Option<Span>,
+    /// The statistic of response times that target, limit and samples mean.
+    #[param(default = Statistic::Mean)]
+    response_time: Statistic,
+    /// Time after a change in which readings do not count, up to the period; left out, 2 s, or half the period.
+    settle: Option<Span>,
+    /// Whether the map is corrected with measurements.
+    #[param(default = Switch::On)]
+    learn: Switch,
+    /// Time constant with which corrections of the map decay, from the period to 1000 h; left out, 1800 s, or the period.
+    forget_after: Option<Span>,
+    /// Efficiency of the power supply between the meter and the drives; left out, 1 for one drive, 0.83 for several.
+    #[param(range = 0.1..=1.0)]
+    efficiency: Option<f64>,
+    /// Numbers of drives in each tier, best tier first; left out, all in one.
+    #[param(range = 1..=10_000)]
+    tiers: Option<Vec<u32>>,
+    #[param(flatten)]
+    maps: Maps,
 }
 
 /// The largest correction of a point by one change, and the bound of all its corrections, in watts.
@@ -162,17 +198,6 @@ pub struct FeedForward {
 }
 
 impl Aim {
-    fn read(
-        reader: &mut Reader,
-        drives: usize,
-        tolerance_w: f64,
-        margin_ratio: f64,
-        settle: Span,
-    ) -> Result<Aim, SpecError> {
-        let efficiency = efficiency(reader, if drives == 1 { 1.0 } else { 0.83 })?;
-        Ok(Aim { tolerance_w, margin_w: tolerance_w * margin_ratio, efficiency, settle })
-    }
-
     /// How much more all drives together may draw to come to the cap; negative if they must draw less.
     fn budget_w(&self, mean_w: f64, cap_w: f64) -> f64 {
         (cap_w - self.margin_w - mean_w) * self.efficiency
@@ -183,23 +208,6 @@ impl Aim {
 const HOUR: Span = Span(3_600_000_000_000);
 
 impl Latency {
-    fn read(reader: &mut Reader) -> Result<Latency, SpecError> {
-        let target = reader.optional(
-            ("latency_target", "Response time that the chosen setting should not exceed."),
-            Span::from_ms(1.0)..=HOUR,
-        )?;
-        let least = target.unwrap_or(Span::from_ms(1.0));
-        let limit = reader.optional(
-            ("latency_limit", "Response time that no setting may exceed; it has precedence over the cap."),
-            least..=HOUR,
-        )?;
-        Ok(Latency {
-            target_s: target.map_or(f64::INFINITY, Span::as_secs_f64),
-            limit_s: limit.map_or(f64::INFINITY, Span::as_secs_f64),
-            ratio: 1.0,
-        })
-    }
-
     /// How many times point `a` is better than `b`. The target for `b` is `slack` times as long.
     fn gain(&self, a: &Point, b: &Point, slack: f64) -> f64 {
         let (time_a, time_b) = (a.response_time_s, b.response_time_s);
@@ -236,45 +244,43 @@ impl Latency {
     }
 }
 
-impl Correction {
-    fn read(reader: &mut Reader, period: Span) -> Result<Correction, SpecError> {
-        let is_on =
-            reader.word(("learn", "Whether the map is corrected with measurements."), Switch::On)? == Switch::On;
-        let forget_after = reader.number(
-            ("forget_after", "Time constant with which corrections of the map decay."),
-            Span(HOUR.0 / 2).max(period),
-            period..=Span(1000 * HOUR.0),
-        )?;
-        Ok(Correction { is_on, forget: period.as_secs_f64() / forget_after.as_secs_f64() })
+impl Parameters {
+    fn latency(&self) -> Result<Latency, SpecError> {
+        let least = self.latency_target.unwrap_or(Span::from_ms(1.0));
+        check_range("latency_limit", &self.latency_limit, &(least..=HOUR))?;
+        let seconds = |bound: Option<Span>| bound.map_or(f64::INFINITY, Span::as_secs_f64);
+        Ok(Latency { target_s: seconds(self.latency_target), limit_s: seconds(self.latency_limit), ratio: 1.0 })
+    }
+}
+
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+        Ok(Box::new(FeedForward::new(self, devices)?))
     }
 }
 
 impl FeedForward {
-    pub fn new(reader: &mut Reader, devices: &[Device]) -> Result<FeedForward, SpecError> {
+    pub fn new(read: &mut Parameters, devices: &[Device]) -> Result<FeedForward, SpecError> {
         several(devices)?;
         let n = devices.len();
-        let settings = GuardSettings::read(reader, Span(5_000_000_000), n)?;
-        let usual = if n == 1 { Watts(0.2) } else { Watts(1.0) };
-        let tolerance_w = tolerance(reader, usual)?;
-        let margin_ratio = reader.number(
-            (
-                "margin_ratio",
-                "How far below the cap the policy aims, as a part of the tolerance; below zero it aims above.",
-            ),
-            0.25,
-            -1.0..=1.0,
-        )?;
-        let latency = Latency::read(reader)?;
-        let statistic = reader.word(
-            ("response_time", "The statistic of response times that target, limit and samples mean."),
-            Statistic::Mean,
-        )?;
-        let settle = settle(reader, settings.period)?;
-        let correction = Correction::read(reader, settings.period)?;
-        let aim = Aim::read(reader, n, tolerance_w, margin_ratio, settle)?;
-        let counts = read_tiers(reader, n)?;
-        let extract = Extract { statistic, most_expire: MOST_EXPIRE };
-        let (maps, of_tiers) = map::read_all(reader, devices, &counts, extract)?;
+        let settings = read.guard.fill(n)?;
+        let period = settings.period;
+        let (tolerance, efficiency) = usual_meter(n);
+        let tolerance_w = read.tolerance.get_or_insert(tolerance).0;
+        let latency = read.latency()?;
+        let aim = Aim {
+            tolerance_w,
+            margin_w: tolerance_w * read.margin_ratio,
+            settle: fill_settle(&mut read.settle, period)?,
+            efficiency: *read.efficiency.get_or_insert(efficiency),
+        };
+        let usual = Span(HOUR.0 / 2).max(period);
+        let forget_after = fill("forget_after", &mut read.forget_after, usual, period..=Span(1000 * HOUR.0))?;
+        let correction =
+            Correction { is_on: read.learn == Switch::On, forget: period.as_secs_f64() / forget_after.as_secs_f64() };
+        let counts = fill_tiers(&mut read.tiers, n)?;
+        let extract = Extract { statistic: read.response_time, most_expire: MOST_EXPIRE };
+        let (maps, of_tiers) = map::read_all(&read.maps, devices, &counts, extract)?;
         let tier = |(drives, map): (usize, usize)| {
             let best = latency.best(&maps[map]);
             Tier { drives, map, at: best, before: 0, power_w: maps[map].iter().map(|p| p.power_w).collect() }

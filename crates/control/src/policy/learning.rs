@@ -58,28 +58,26 @@
 //! in tiers of their own, each with the map of its model (`maps`, `models`) and measurements of its own. With one meter, powers of
 //! tiers are known only as far as their settings were measured.
 
-use super::{policy, several, Drives, Input, Need, Policy, Status};
+use super::{policy, several, Drives, Input, Need, Policy, PolicyParameters, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::learning::book::{Book, Here};
 use crate::learning::load::Load;
 use crate::learning::memory;
 use crate::learning::search::Search;
-use crate::learning::settings::{read_claims, seconds, Settings, SECOND};
+use crate::learning::settings::{Parameters, Settings, SECOND};
 use crate::learning::share::{Claim, Share};
 use crate::learning::shelf::{Shelf, Tier};
 use crate::learning::state;
 use crate::map::{self, Extract, Statistic};
 use crate::{Command, Device, RateLimit, Sample};
-use headstack_schema::{Plugin, Reader, SpecError};
+use headstack_schema::{Plugin, SpecError};
 use headstack_units::{Frequency, Span, Watts};
 use serde_json::Value;
 
 /// The entry of the list.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "measures settings and takes the fastest that keep the cap; limits rates if none do";
-    policy(["learning", summary, ""], Drives::Several, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(Learning::new(reader, devices)?))
-    })
+    policy::<Parameters>(["learning", summary, ""], Drives::Several, &[Need::Queues])
 }
 
 /// The longest expiry of reads in the built-in map. With the shortest queue at the drive a full host's queue is not served within
@@ -162,25 +160,24 @@ fn own_tiers(claims: &[Claim], kinds: &[usize], books: &[Book], open: &[Command]
     claims.iter().zip(kinds).map(tier).collect()
 }
 
-impl Learning {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<Learning, SpecError> {
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         several(devices)?;
-        let guard = GuardSettings::read(reader, Span(5_000_000_000), devices.len())?;
+        let guard = self.guard.fill(devices.len())?;
         // A delayed reading is worth having: what settles takes longer by its age.
         let guard = GuardSettings { stale_after: guard.stale_after.max(Span(30 * SECOND.0)), ..guard };
-        let settings = Settings::read(reader, devices, guard.period)?;
-        let forget_after_s = seconds(reader, ("forget_after", "Age at which a measurement counts no more."), 1800)?;
-        let claims = read_claims(reader, devices.len(), &settings)?;
+        let settings = self.settings(devices, guard.period)?;
+        let claims = self.claims(devices.len(), &settings)?;
         let counts: Vec<usize> = claims.iter().map(|c| c.n as usize).collect();
         let extract = Extract { statistic: Statistic::Mean, most_expire: MOST_EXPIRE };
-        let (maps, kinds) = map::read_all(reader, devices, &counts, extract)?;
+        let (maps, kinds) = map::read_all(&self.maps, devices, &counts, extract)?;
         let books = || -> Vec<Book> {
             let maps = maps.iter().cloned();
-            maps.map(|points| Book::new(points, forget_after_s)).collect()
+            maps.map(|points| Book::new(points, self.forget_after.as_secs_f64())).collect()
         };
         let open: Vec<Command> = devices.iter().map(|d| d.clamp(d.open)).collect();
         let shelf = Shelf::new(books(), own_tiers(&claims, &kinds, &books(), &open), claims);
-        Ok(Learning {
+        Ok(Box::new(Learning {
             other: Other {
                 books: books(),
                 at: shelf.tiers.iter().map(|t| t.here).collect(),
@@ -195,9 +192,11 @@ impl Learning {
             seen: Seen::default(),
             search: Search::new(settings.explore_after_s),
             settings,
-        })
+        }))
     }
+}
 
+impl Learning {
     fn act(&mut self, reading: Reading) {
         if self.guard.step_w() < std::mem::replace(&mut self.seen.step_w, self.guard.step_w()) {
             // The meter is finer than it seemed: what was taken for known was only expected.

@@ -15,9 +15,10 @@
 //! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
-use headstack_schema::{plugins, EffectiveParameter, Plugin, Reader, SpecError, TableSchema};
+use headstack_schema::{check_range, plugins, read_table, Plugin, Scalar, SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// The input of a policy in one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,47 +104,68 @@ pub struct Facts {
     pub drives: Drives,
     /// What it must be able to set on each drive.
     pub needs: &'static [Need],
-    read: Read,
+    /// Builds it, and says what it takes from the table. Errors are those of [`Plugin::build`].
+    pub build_and_tell: fn(&Params, &[Device]) -> Built,
 }
 
-/// Reads the parameters of a policy and builds it for its drives: values out of bounds and a wrong number of drives are
-/// errors.
-pub type Read = fn(&mut Reader, &[Device]) -> Result<Box<dyn Policy>, SpecError>;
+/// A policy and what it takes from a table.
+pub type Built = Result<(Box<dyn Policy>, Told), SpecError>;
 
-impl Facts {
-    /// The policy, and all parameters that it takes from the table, also those that the table leaves out.
+/// What a policy takes from a table for its drives, by key. What is not the same for all drives is left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// The values in force: those of the table as they stand there, and defaults.
+    pub parameters: Params,
+    /// The defaults, also of keys that the table has.
+    pub defaults: Params,
+}
+
+/// The parameters of a policy.
+pub trait PolicyParameters: Table + 'static {
+    /// The policy for these drives. What was left out is filled in, unless drives have different defaults.
     ///
     /// # Errors
-    /// Unknown keys, values out of bounds, a wrong number of drives.
-    pub fn build_and_tell(
-        &self,
-        table: &Params,
-        devices: &[Device],
-    ) -> Result<(Box<dyn Policy>, Vec<EffectiveParameter>), SpecError> {
-        let mut reader = Reader::new(table);
-        let policy = (self.read)(&mut reader, devices)?;
-        Ok((policy, reader.finish()?))
-    }
+    /// Values out of bounds that depend on others or on the drives, and a wrong number of drives.
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError>;
+}
 
-    /// The parameters for one drive with Linux's default settings, where the table gives none. Empty if the policy has
-    /// a parameter that must be given.
-    fn parameters(&self) -> TableSchema {
-        let built = self.build_and_tell(&Params::new(), &[Device::default()]);
-        let taken = built.map(|(_, taken)| taken).unwrap_or_default();
-        TableSchema { fields: taken.into_iter().map(|t| t.field).collect(), ..TableSchema::default() }
+fn build_and_tell<P: PolicyParameters>(table: &Params, devices: &[Device]) -> Built {
+    let mut read: P = read_table(table)?;
+    let policy = read.build(devices)?;
+    let all = read.write();
+    let mut told = Told::default();
+    for field in P::fields() {
+        let key = field.key;
+        let (given, filled) = (table.get(key).filter(|value| !value.is_null()), all.get(key));
+        let default = match (field.default(), given) {
+            (None, Some(_)) => default_of::<P>(key, table, devices),
+            (constant, _) => constant.or(filled).cloned(),
+        };
+        let value = given.or(filled).cloned();
+        told.parameters.extend(value.map(|value| (key.into(), value)));
+        told.defaults.extend(default.map(|default| (key.into(), default)));
     }
+    Ok((policy, told))
+}
+
+/// What a parameter would be if the table did not have it.
+fn default_of<P: PolicyParameters>(key: &str, table: &Params, devices: &[Device]) -> Option<Value> {
+    let mut without = table.clone();
+    without.remove(key);
+    let mut read: P = read_table(&without).ok()?;
+    // Others may not fit its default; it is filled in before them.
+    let _ = read.build(devices);
+    read.write().get(key).cloned()
 }
 
 /// A policy for so many drives that must be able to set `needs`.
-pub fn policy(
+pub fn policy<P: PolicyParameters>(
     [name, summary, example]: [&'static str; 3],
     drives: Drives,
     needs: &'static [Need],
-    read: Read,
 ) -> Plugin<dyn Policy> {
-    let facts = Facts { drives, needs, read };
-    let build = move |table: &Params, devices: &[Device]| Ok(facts.build_and_tell(table, devices)?.0);
-    Plugin::undeclared(name, summary, example, facts, move || facts.parameters(), build)
+    let facts = Facts { drives, needs, build_and_tell: build_and_tell::<P> };
+    Plugin::with_facts(name, summary, example, facts, |mut read: P, devices: &[Device]| read.build(devices))
 }
 
 /// A setting of a drive that a policy cannot do without.
@@ -194,33 +216,51 @@ fn several(devices: &[Device]) -> Result<(), SpecError> {
     }
 }
 
-/// Reads `efficiency`.
-pub(crate) fn efficiency(reader: &mut Reader, usual: f64) -> Result<f64, SpecError> {
-    let doc = "Efficiency of the power supply between the meter and the drives.";
-    reader.number(("efficiency", doc), usual, 0.1..=1.0)
+/// The value of a parameter, `usual` where it was left out, within bounds that depend on others or on the drives.
+pub(crate) fn fill<T: Scalar + Copy>(
+    key: &str,
+    value: &mut Option<T>,
+    usual: T,
+    bounds: RangeInclusive<T>,
+) -> Result<T, SpecError> {
+    let value = *value.get_or_insert(usual);
+    check_range(key, &value, &bounds)?;
+    Ok(value)
 }
 
-/// Reads `settle`.
-pub(crate) fn settle(reader: &mut Reader, period: Span) -> Result<Span, SpecError> {
-    let doc = "Time after a change in which readings do not count.";
-    reader.number(("settle", doc), Span(2_000_000_000.min(period.0 / 2)), Span::ZERO..=period)
+/// The time `settle`.
+pub(crate) fn fill_settle(settle: &mut Option<Span>, period: Span) -> Result<Span, SpecError> {
+    fill("settle", settle, Span(2_000_000_000.min(period.0 / 2)), Span::ZERO..=period)
 }
 
-/// The number of drives in each tier, best tier first; one tier unless the table has `tiers`.
+/// Defaults of `tolerance` and `efficiency`: a drive has a meter of its own, several are behind a power supply.
+pub(crate) fn usual_meter(drives: usize) -> (Watts, f64) {
+    match drives {
+        1 => (Watts(0.2), 1.0),
+        _ => (Watts(1.0), 0.83),
+    }
+}
+
+/// The number of drives in each tier, best tier first.
 ///
 /// # Errors
 /// Numbers that do not add up to the number of drives.
-pub(crate) fn read_tiers(reader: &mut Reader, drives: usize) -> Result<Vec<usize>, SpecError> {
-    let one = u32::try_from(drives).ok().map(|n| vec![n]);
-    let tiers = reader
-        .list(("tiers", "Numbers of drives in each tier, best tier first."), one, 1..=10_000)?
-        .unwrap_or_default();
-    let tiers: Vec<usize> = tiers.into_iter().map(|n| n as usize).collect();
+pub(crate) fn fill_tiers(tiers: &mut Option<Vec<u32>>, drives: usize) -> Result<Vec<usize>, SpecError> {
+    let tiers = tiers.get_or_insert_with(|| vec![drives as u32]).iter();
+    let tiers: Vec<usize> = tiers.map(|n| *n as usize).collect();
     match tiers.iter().sum::<usize>() {
         sum if sum == drives => Ok(tiers),
         sum => {
             let need = format!("numbers of drives that add up to {drives}");
             Err(SpecError::new("tiers", format!("a sum of {sum}"), need))
         }
+    }
+}
+
+/// Refuses parameters that have a meaning only with another value of another one.
+pub(crate) fn only_with<T>(with: &str, parameters: &[(&str, &Option<T>)]) -> Result<(), SpecError> {
+    match parameters.iter().find(|(_, value)| value.is_some()) {
+        None => Ok(()),
+        Some((key, _)) => Err(SpecError::new(*key, format!("it without {with}"), "both or neither")),
     }
 }

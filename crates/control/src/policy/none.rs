@@ -7,25 +7,25 @@
 //! # Validity
 //! Any drives. A cap may be exceeded.
 
-use super::{policy, several, Drives, Input, Policy, Status};
+use super::{policy, several, Drives, Input, Policy, PolicyParameters, Status};
 use crate::{Command, Device};
-use headstack_schema::{Plugin, SpecError};
+use headstack_schema::{NoParameters, Plugin, SpecError};
 
 /// Registration.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "no power capping";
-    policy(["none", summary, ""], Drives::Several, &[], |_, devices| Ok(Box::new(Open::new(devices)?)))
+    policy::<NoParameters>(["none", summary, ""], Drives::Several, &[])
 }
 
 struct Open {
     commands: Vec<Command>,
 }
 
-impl Open {
-    fn new(devices: &[Device]) -> Result<Open, SpecError> {
+impl PolicyParameters for NoParameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         several(devices)?;
         let commands = devices.iter().map(|d| d.clamp(d.open)).collect();
-        Ok(Open { commands })
+        Ok(Box::new(Open { commands }))
     }
 }
 

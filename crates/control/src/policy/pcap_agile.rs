@@ -14,19 +14,69 @@
 //! As for [`Pcap`](crate::Pcap). The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
 //! kept.
 
-use super::{only, policy, Drives, Need, Policy};
-use crate::pcap::Queues;
+use super::{fill, only, only_with, policy, Drives, Need, Policy, PolicyParameters};
+use crate::guard::GuardTable;
+use crate::pcap::{bounds, Bounds, Gains, Mode, Pcap, Queues, SnapBack, Start, LONG, MOST};
 use crate::single::Single;
-use headstack_schema::Plugin;
+use crate::Device;
+use headstack_schema::{Plugin, SpecError, Table};
+use headstack_units::Watts;
 
 /// Registration.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)";
     let example = "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]";
-    policy(["pcap-agile", summary, example], Drives::One, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(Single::read(reader, only(devices, "pcap-agile")?, Some(BOUNDS))?))
-    })
+    policy::<Parameters>(["pcap-agile", summary, example], Drives::One, &[Need::Queues])
 }
 
-/// The upper bounds of Table 1.
-pub(super) const BOUNDS: Queues = Queues { host: 32, drive: 8 };
+/// Parameters of `pcap-agile`.
+#[derive(Table)]
+struct Parameters {
+    #[param(flatten)]
+    guard: GuardTable<5>,
+    /// Differences from the cap up to this change nothing.
+    #[param(default = Watts(0.2), range = Watts(0.0)..=Watts(MOST))]
+    tolerance: Watts,
+    /// Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
+    #[param(default = Mode::TailLatency)]
+    mode: Mode,
+    #[param(flatten)]
+    bounds: Bounds,
+    /// Places of the host's queue for the highest throughput, with `mode = "throughput"`; left out, 128.
+    throughput_nr_requests: Option<u32>,
+    /// Depth of the drive's queue for the highest throughput, with `mode = "throughput"`; left out, 32.
+    throughput_queue_depth: Option<u32>,
+    #[param(flatten)]
+    start: Start,
+    /// Which queues return to their upper bounds at once when power must fall, with `mode = "throughput"`; left out,
+    /// `drive`.
+    snap_back: Option<SnapBack>,
+    #[param(flatten)]
+    gains: Gains,
+}
+
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+        let device = only(devices, "pcap-agile")?;
+        let guard = self.guard.fill(1)?;
+        let [least, agile] = self.bounds.fill(device)?;
+        let Parameters { throughput_nr_requests: host, throughput_queue_depth: drive, snap_back, .. } = self;
+        let (most, snap_back) = match self.mode {
+            Mode::TailLatency => {
+                let with = "mode = \"throughput\"";
+                only_with(with, &[("throughput_nr_requests", host), ("throughput_queue_depth", drive)])?;
+                only_with(with, &[("snap_back", snap_back)])?;
+                (agile, SnapBack::Drive)
+            }
+            Mode::Throughput => {
+                let [_, top] = bounds(device);
+                let usual = LONG.within(agile, top);
+                let host = fill("throughput_nr_requests", host, usual.host, agile.host..=top.host)?;
+                let drive = fill("throughput_queue_depth", drive, usual.drive, agile.drive..=top.drive)?;
+                (Queues { host, drive }, *snap_back.get_or_insert(SnapBack::Drive))
+            }
+        };
+        let pcap = Pcap::new([least, agile, most], (self.mode, snap_back), &mut self.start, self.gains)?;
+        Ok(Box::new(Single::new(guard, self.tolerance, pcap, device)))
+    }
+}

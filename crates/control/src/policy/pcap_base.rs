@@ -14,15 +14,42 @@
 //! As for [`Pcap`](crate::Pcap). The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
 //! It is included for comparison.
 
-use super::{only, policy, Drives, Need, Policy};
+use super::{only, policy, Drives, Need, Policy, PolicyParameters};
+use crate::guard::GuardTable;
+use crate::pcap::{bounds, Gains, Mode, Pcap, SnapBack, Start, LONG, MOST};
 use crate::single::Single;
-use headstack_schema::Plugin;
+use crate::Device;
+use headstack_schema::{Plugin, SpecError, Table};
+use headstack_units::Watts;
 
 /// Registration.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP without bounds on the queues (FAST 2016, section 6.1)";
     let example = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"";
-    policy(["pcap-base", summary, example], Drives::One, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(Single::read(reader, only(devices, "pcap-base")?, None)?))
-    })
+    policy::<Parameters>(["pcap-base", summary, example], Drives::One, &[Need::Queues])
+}
+
+/// Parameters of `pcap-base`.
+#[derive(Table)]
+struct Parameters {
+    #[param(flatten)]
+    guard: GuardTable<5>,
+    /// Differences from the cap up to this change nothing.
+    #[param(default = Watts(0.2), range = Watts(0.0)..=Watts(MOST))]
+    tolerance: Watts,
+    #[param(flatten)]
+    start: Start,
+    #[param(flatten)]
+    gains: Gains,
+}
+
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+        let device = only(devices, "pcap-base")?;
+        let guard = self.guard.fill(1)?;
+        let [bottom, top] = bounds(device);
+        let queues = [bottom, top, LONG.within(bottom, top)];
+        let pcap = Pcap::new(queues, (Mode::TailLatency, SnapBack::Drive), &mut self.start, self.gains)?;
+        Ok(Box::new(Single::new(guard, self.tolerance, pcap, device)))
+    }
 }

@@ -30,11 +30,11 @@
 //! anything is lowered. A drive that spins up draws more than one that works, for some ten seconds; `rest` does not
 //! keep the cap then, and it does not limit how many drives spin up at once.
 
-use super::{efficiency, pcap_agile, policy, read_tiers, several, Drives, Input, Need, Policy, Status};
-use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
-use crate::pcap::{tolerance, Mode, Pcap};
+use super::{fill_tiers, only_with, policy, several, Drives, Input, Need, Policy, PolicyParameters, Status};
+use crate::guard::{Guard, GuardTable, OnLoss, Turn};
+use crate::pcap::{Bounds, Gains, Mode, Pcap, SnapBack, Start, MOST};
 use crate::{Command, Device, Rest, REST_AFTER};
-use headstack_schema::{Choice, Plugin, Reader, SpecError};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
@@ -42,9 +42,41 @@ use serde_json::Value;
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)";
     let example = "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"";
-    policy(["pcap-s", summary, example], Drives::Several, &[Need::Queues], |reader, devices| {
-        Ok(Box::new(Shelf::new(reader, devices)?))
-    })
+    policy::<Parameters>(["pcap-s", summary, example], Drives::Several, &[Need::Queues])
+}
+
+/// Parameters of `pcap-s`.
+#[derive(Table)]
+struct Parameters {
+    #[param(flatten)]
+    guard: GuardTable<10>,
+    /// Differences from the cap up to this change nothing.
+    #[param(default = Watts(1.0), range = Watts(0.0)..=Watts(MOST))]
+    tolerance: Watts,
+    /// Efficiency of the power supply between the meter and the drives.
+    #[param(default = 0.83, range = 0.1..=1.0)]
+    efficiency: f64,
+    /// Numbers of drives in each tier, best tier first; left out, all in one.
+    #[param(range = 1..=10_000)]
+    tiers: Option<Vec<u32>>,
+    /// How the drives behind one meter share an error.
+    #[param(default = Share::Strict)]
+    share: Share,
+    /// Weight of each tier, with `share = "weight"`.
+    #[param(range = 1e-9..=1e9)]
+    weights: Option<Vec<f64>>,
+    /// What a capped drive does while it has no work.
+    #[param(default = RestKind::Own)]
+    rest: RestKind,
+    /// Time without requests after which a capped drive rests, with `rest`; left out, 10 s to unload, 60 s to spin down.
+    #[param(range = REST_AFTER.0..=REST_AFTER.1)]
+    rest_after: Option<Span>,
+    #[param(flatten)]
+    bounds: Bounds,
+    #[param(flatten)]
+    start: Start,
+    #[param(flatten)]
+    gains: Gains,
 }
 
 struct Member {
@@ -94,28 +126,6 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new(reader: &mut Reader, devices: &[Device]) -> Result<Shelf, SpecError> {
-        several(devices)?;
-        let settings = GuardSettings::read(reader, Span(10_000_000_000), devices.len())?;
-        let tolerance_w = tolerance(reader, Watts(1.0))?;
-        let efficiency = efficiency(reader, 0.83)?;
-        let tiers = read_tiers(reader, devices.len())?;
-        let share = reader.word(("share", "How the drives behind one meter share an error."), Share::Strict)?;
-        let weights = read_weights(reader, share, tiers.len())?;
-        let rest = read_rest(reader, devices)?;
-        let mut members = Vec::with_capacity(devices.len());
-        let tier_of = tiers.iter().enumerate().flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
-        for (tier, device) in tier_of.zip(devices) {
-            members.push(Member {
-                pcap: Pcap::read(reader, device, Mode::TailLatency, Some(pcap_agile::BOUNDS))?,
-                open: device.clamp(device.open),
-                tier,
-                weight: weights[tier],
-            });
-        }
-        Ok(Shelf { guard: Guard::new(settings), tolerance_w, efficiency, share, rest, members })
-    }
-
     fn act(&mut self, error_w: f64) {
         let lower = error_w > 0.0;
         let elected = self.elect(lower);
@@ -154,48 +164,84 @@ impl Shelf {
     }
 }
 
-fn read_weights(reader: &mut Reader, share: Share, tiers: usize) -> Result<Vec<f64>, SpecError> {
-    let weights = reader.list(("weights", "Weight of each tier, with `share = \"weight\"`."), None, 1e-9..=1e9)?;
-    match (share, weights) {
-        (Share::Strict, None) => Ok(vec![1.0; tiers]),
-        (Share::Strict, Some(w)) => {
-            let got = format!("{} weights", w.len());
-            Err(SpecError::new("weights", got, "none with share = \"strict\""))
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+        several(devices)?;
+        let guard = Guard::new(self.guard.fill(devices.len())?);
+        let tiers = fill_tiers(&mut self.tiers, devices.len())?;
+        let weights = self.weights(tiers.len())?;
+        let rest = self.rest(devices)?;
+        let mut members = Vec::with_capacity(devices.len());
+        let tier_of = tiers.iter().enumerate().flat_map(|(tier, n)| std::iter::repeat_n(tier, *n));
+        let mut filled = (self.bounds, self.start);
+        for (tier, device) in tier_of.zip(devices) {
+            let (mut bounds, mut start) = (self.bounds, self.start);
+            let [least, agile] = bounds.fill(device)?;
+            let mode = (Mode::TailLatency, SnapBack::Drive);
+            members.push(Member {
+                pcap: Pcap::new([least, agile, agile], mode, &mut start, self.gains)?,
+                open: device.clamp(device.open),
+                tier,
+                weight: weights[tier],
+            });
+            match members.len() {
+                1 => filled = (bounds, start),
+                _ => {
+                    agree(&mut filled.0.nr_requests, bounds.nr_requests);
+                    agree(&mut filled.0.queue_depth, bounds.queue_depth);
+                    agree(&mut filled.1.start_nr_requests, start.start_nr_requests);
+                    agree(&mut filled.1.start_queue_depth, start.start_queue_depth);
+                }
+            }
         }
-        (Share::Weight, Some(w)) if w.len() == tiers => Ok(w),
-        (Share::Weight, w) => {
-            let got = format!("{} weights", w.map_or(0, |w| w.len()));
-            Err(SpecError::new("weights", got, format!("one for each of {tiers} tiers")))
-        }
+        (self.bounds, self.start) = filled;
+        let Parameters { tolerance, efficiency, share, .. } = *self;
+        Ok(Box::new(Shelf { guard, tolerance_w: tolerance.0, efficiency, share, rest, members }))
     }
 }
 
-/// Reads `rest` and `rest_after`.
-///
-/// # Errors
-/// Values out of bounds, and a rest that a drive does not have.
-fn read_rest(reader: &mut Reader, devices: &[Device]) -> Result<Rest, SpecError> {
-    let seconds = |s: i64| Span(s * 1_000_000_000);
-    let kind = reader.word(("rest", "What a capped drive does while it has no work."), RestKind::Own)?;
-    let mut rest = match kind {
-        RestKind::Own => Rest::Own,
-        RestKind::Unload => Rest::Unload { after: seconds(10) },
-        RestKind::Standby => Rest::Standby { after: seconds(60) },
-    };
-    if let Rest::Unload { after } | Rest::Standby { after } = &mut rest {
-        *after = reader.number(
-            ("rest_after", "Time without requests after which a capped drive rests."),
-            *after,
-            REST_AFTER.0..=REST_AFTER.1,
-        )?;
+/// Drives that are not alike may have different defaults. Then no value stands for all of them.
+fn agree<T: PartialEq>(all: &mut Option<T>, one: Option<T>) {
+    if *all != one {
+        *all = None;
     }
-    let cannot = |d: &Device| d.clamp(Command { rest, ..d.open }).rest != rest;
-    match devices.iter().position(cannot) {
-        None => Ok(rest),
-        Some(i) => {
-            let got = format!("a rest that drive {i} does not have");
-            let need = "one that all drives have: idle_b for unload, standby for standby";
-            Err(SpecError::new("rest", got, need))
+}
+
+impl Parameters {
+    fn weights(&self, tiers: usize) -> Result<Vec<f64>, SpecError> {
+        let (got, need) = match (self.share, &self.weights) {
+            (Share::Strict, None) => return Ok(vec![1.0; tiers]),
+            (Share::Weight, Some(weights)) if weights.len() == tiers => return Ok(weights.clone()),
+            (Share::Strict, Some(weights)) => (weights.len(), "none with share = \"strict\"".to_string()),
+            (Share::Weight, weights) => {
+                (weights.as_ref().map_or(0, Vec::len), format!("one for each of {tiers} tiers"))
+            }
+        };
+        Err(SpecError::new("weights", format!("{got} weights"), need))
+    }
+
+    /// What a capped drive does without work.
+    ///
+    /// # Errors
+    /// A rest that a drive does not have.
+    fn rest(&mut self, devices: &[Device]) -> Result<Rest, SpecError> {
+        let seconds = |s: i64| Span(s * 1_000_000_000);
+        let rest = match self.rest {
+            RestKind::Own => {
+                only_with("rest", &[("rest_after", &self.rest_after)])?;
+                Rest::Own
+            }
+            RestKind::Unload => Rest::Unload { after: *self.rest_after.get_or_insert(seconds(10)) },
+            RestKind::Standby => Rest::Standby { after: *self.rest_after.get_or_insert(seconds(60)) },
+        };
+        let cannot = |d: &Device| d.clamp(Command { rest, ..d.open }).rest != rest;
+        match devices.iter().position(cannot) {
+            None => Ok(rest),
+            Some(i) => {
+                let got = format!("a rest that drive {i} does not have");
+                let need = "one that all drives have: idle_b for unload, standby for standby";
+                Err(SpecError::new("rest", got, need))
+            }
         }
     }
 }

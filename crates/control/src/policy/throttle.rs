@@ -23,18 +23,42 @@
 //! Random work below its peak of power (90 requests per second on the paper's drive), and work of the kind for
 //! which the line was measured. Other drives and mixtures need other values.
 
-use super::{only, policy, Drives, Input, Need, Policy, Status};
+use super::{only, only_with, policy, Drives, Input, Need, Policy, PolicyParameters, Status};
 use crate::{Command, Device, RateLimit};
-use headstack_schema::{Choice, Plugin, Reader, SpecError};
+use headstack_schema::{Choice, Plugin, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 /// Registration.
 pub fn plugin() -> Plugin<dyn Policy> {
     let summary = "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)";
     let example = "limit = \"iops\"\nbase = \"7.1 W\"";
-    policy(["throttle", summary, example], Drives::One, &[Need::RateLimit], |reader, devices| {
-        Ok(Box::new(Throttle::new(reader, only(devices, "throttle")?)?))
-    })
+    policy::<Parameters>(["throttle", summary, example], Drives::One, &[Need::RateLimit])
+}
+
+/// Parameters of `throttle`.
+#[derive(Table)]
+struct Parameters {
+    /// What the limit counts: requests or bytes per second.
+    #[param(default = Limit::Iops)]
+    limit: Limit,
+    /// Power at a rate of zero.
+    #[param(default = Watts(7.1), range = Watts(0.0)..=Watts(1000.0))]
+    base: Watts,
+    /// Power that one more request per second takes, in watts, with `limit = "iops"`; left out, 0.045.
+    #[param(range = 1e-6..=1000.0)]
+    watts_per_iops: Option<f64>,
+    /// Power that 10^6 bytes per second more take, in watts, with `limit = "bandwidth"`; left out, 0.9 W for 171.
+    #[param(range = 1e-6..=1000.0)]
+    watts_per_megabyte_per_s: Option<f64>,
+    /// Caps from this on set no limit; left out, 9.5 W, for bytes 8 W.
+    #[param(range = Watts(0.0)..=Watts(1000.0))]
+    unlimited_from: Option<Watts>,
+    /// The lowest limit, in requests per second, with `limit = "iops"`; left out, 1.
+    #[param(range = 0.001..=1e6)]
+    least_iops: Option<f64>,
+    /// The lowest limit, in 10^6 bytes per second, with `limit = "bandwidth"`; left out, 1.
+    #[param(range = 0.001..=1e6)]
+    least_megabytes_per_s: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Choice)]
@@ -57,34 +81,32 @@ struct Throttle {
     cap_w: Option<f64>,
 }
 
-impl Throttle {
-    fn new(reader: &mut Reader, device: &Device) -> Result<Throttle, SpecError> {
-        let limit = reader.word(("limit", "What the limit counts: requests or bytes per second."), Limit::Iops)?;
-        let watts = Watts(0.0)..=Watts(1000.0);
-        let base_w = reader.number(("base", "Power at a rate of zero."), Watts(7.1), watts.clone())?.0;
-        let (slope, (line, usual), least) = match limit {
-            Limit::Iops => (
-                ("watts_per_iops", "Power that one more request per second takes, in watts."),
-                (0.045, Watts(9.5)),
-                ("least_iops", "The lowest limit, in requests per second."),
-            ),
-            Limit::Bandwidth => (
-                ("watts_per_megabyte_per_s", "Power that 10^6 bytes per second more take, in watts."),
-                (0.9 / 171.0, Watts(8.0)),
-                ("least_megabytes_per_s", "The lowest limit, in 10^6 bytes per second."),
-            ),
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+        let device = only(devices, "throttle")?;
+        let requests = [("watts_per_iops", &mut self.watts_per_iops), ("least_iops", &mut self.least_iops)];
+        let bytes = [
+            ("watts_per_megabyte_per_s", &mut self.watts_per_megabyte_per_s),
+            ("least_megabytes_per_s", &mut self.least_megabytes_per_s),
+        ];
+        let ([slope, least], other, (usual, from), with) = match self.limit {
+            Limit::Iops => (requests, bytes, (0.045, Watts(9.5)), "limit = \"bandwidth\""),
+            Limit::Bandwidth => (bytes, requests, (0.9 / 171.0, Watts(8.0)), "limit = \"iops\""),
         };
-        Ok(Throttle {
-            limit,
-            base_w,
-            slope: reader.number(slope, line, 1e-6..=1000.0)?,
-            unlimited_from_w: reader.number(("unlimited_from", "Caps from this on set no limit."), usual, watts)?.0,
-            least: reader.number(least, 1.0, 0.001..=1e6)?,
+        only_with(with, &other.map(|(key, value)| (key, &*value)))?;
+        Ok(Box::new(Throttle {
+            limit: self.limit,
+            base_w: self.base.0,
+            slope: *slope.1.get_or_insert(usual),
+            unlimited_from_w: self.unlimited_from.get_or_insert(from).0,
+            least: *least.1.get_or_insert(1.0),
             open: device.clamp(device.open),
             cap_w: Some(0.0),
-        })
+        }))
     }
+}
 
+impl Throttle {
     fn rate_limit(&self) -> RateLimit {
         let Some(cap_w) = self.cap_w.filter(|cap_w| *cap_w < self.unlimited_from_w) else {
             return RateLimit::Unlimited;

@@ -38,19 +38,18 @@ fn told_parameters_make_the_same_policy() {
             let devices = vec![Device::default(); drives];
             let short = example(plugin);
             let build = |table| {
-                plugin.facts.build_and_tell(table, &devices).unwrap_or_else(|e| panic!("{}: {e}", plugin.name()))
+                (plugin.facts.build_and_tell)(table, &devices).unwrap_or_else(|e| panic!("{}: {e}", plugin.name()))
             };
             let (mut one, told) = build(&short);
-            let mut full = short.clone();
-            for p in &told {
-                assert!(!p.field.doc.is_empty(), "{}: {}", plugin.name(), p.field.key);
-                assert!(!p.field.need().is_empty(), "{}: {}", plugin.name(), p.field.key);
-                assert_eq!(p.value.is_none(), p.field.default().is_none() && !short.contains_key(p.field.key));
-                if let Some(value) = &p.value {
-                    full.insert(p.field.key.to_string(), value.clone());
-                }
+            for field in plugin.parameters().fields {
+                let key = field.key;
+                assert!(!field.doc.is_empty(), "{}: {key}", plugin.name());
+                assert!(!field.need().is_empty(), "{}: {key}", plugin.name());
+                let (value, default) = (told.parameters.get(key), told.defaults.get(key));
+                assert_eq!(value, short.get(key).or(default), "{}: {key}", plugin.name());
+                assert!(field.default().is_none_or(|constant| default == Some(constant)), "{}: {key}", plugin.name());
             }
-            let (mut two, again) = build(&full);
+            let (mut two, again) = build(&told.parameters);
             assert_eq!(told, again, "{}", plugin.name());
             let mut commands = [vec![Command::default(); drives], vec![Command::default(); drives]];
             for second in 1..200u64 {

@@ -16,21 +16,21 @@ fn error_of(name: &str, toml: &str, drives: usize) -> SpecError {
 #[test]
 fn values_out_of_bounds_are_errors_with_key_got_and_need() {
     for (name, toml, key, got, need) in [
-        ("pcap-base", "period = \"0 s\"", "period", "\"0 s\"", "10 ms to 3600 s"),
-        ("pcap-base", "period = 5", "period", "5", "10 ms to 3600 s"),
-        ("pcap-base", "period = \"2 h\"", "period", "\"2 h\"", "10 ms to 3600 s"),
+        ("pcap-base", "period = \"0 s\"", "period", "0 ms", "10 ms to 3600 s"),
+        ("pcap-base", "period = 5", "period", "integer 5", "a length of time as text with its unit: one of s, ms"),
+        ("pcap-base", "period = \"2 h\"", "period", "7200 s", "10 ms to 3600 s"),
         ("pcap-base", "raise_factor = 0", "raise_factor", "0", "0.01 to 1000"),
         ("pcap-base", "lower_factor = -8", "lower_factor", "-8", "0.01 to 1000"),
-        ("pcap-base", "lower_factor = \"8\"", "lower_factor", "\"8\"", "0.01 to 1000"),
-        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "\"-1 W\"", "0 W to 1000 W"),
-        ("pcap-base", "host_queue_power = \"0 W\"", "host_queue_power", "\"0 W\"", "0.01 W to 1000 W"),
-        ("pcap-base", "drive_queue_power = \"2 V\"", "drive_queue_power", "\"2 V\"", "0.01 W to 1000 W"),
-        ("pcap-base", "lost_after = \"4 s\"", "lost_after", "\"4 s\"", "5 s to 3600 s"),
-        ("pcap-base", "most_power = \"0 W\"", "most_power", "\"0 W\"", "0.1 W to 1000000 W"),
+        ("pcap-base", "lower_factor = \"8\"", "lower_factor", "string \"8\"", "a number"),
+        ("pcap-base", "tolerance = \"-1 W\"", "tolerance", "\"-1 W\"", "one of W, mW (not negative)"),
+        ("pcap-base", "host_queue_power = \"0 W\"", "host_queue_power", "0 W", "0.01 W to 1000 W"),
+        ("pcap-base", "drive_queue_power = \"2 V\"", "drive_queue_power", "\"2 V\"", "one of W, mW"),
+        ("pcap-base", "lost_after = \"4 s\"", "lost_after", "4 s", "5 s to 3600 s"),
+        ("pcap-base", "most_power = \"0 W\"", "most_power", "0 W", "0.1 W to 1000000 W"),
         ("pcap-agile", "nr_requests = [3, 32]", "nr_requests", "[3,32]", "from 4 to 2048"),
         ("pcap-agile", "nr_requests = [4, 2049]", "nr_requests", "[4,2049]", "from 4 to 2048"),
         ("pcap-agile", "nr_requests = [32, 4]", "nr_requests", "[32,4]", "ascending order"),
-        ("pcap-agile", "nr_requests = 32", "nr_requests", "32", "two numbers"),
+        ("pcap-agile", "nr_requests = 32", "nr_requests", "integer 32", "a list of 2 entries"),
         ("pcap-agile", "queue_depth = [0, 8]", "queue_depth", "[0,8]", "from 1 to 32"),
         ("pcap-agile", "queue_depth = [1, 33]", "queue_depth", "[1,33]", "from 1 to 32"),
         ("pcap-agile", "mode = \"tail\"", "mode", "\"tail\"", "one of tail-latency, throughput"),
@@ -38,7 +38,7 @@ fn values_out_of_bounds_are_errors_with_key_got_and_need() {
         ("pcap-agile", "mode = \"throughput\"\nthroughput_queue_depth = 4", "throughput_queue_depth", "4", "8 to 32"),
         ("throttle", "limit = \"mb\"", "limit", "\"mb\"", "one of iops, bandwidth"),
         ("throttle", "watts_per_iops = 0", "watts_per_iops", "0", "0.000001 to 1000"),
-        ("feed-forward", "latency_target = \"0 ms\"", "latency_target", "\"0 ms\"", "1 ms to 3600 s"),
+        ("feed-forward", "latency_target = \"0 ms\"", "latency_target", "0 ms", "1 ms to 3600 s"),
         ("feed-forward", "margin_ratio = 1.5", "margin_ratio", "1.5", "-1 to 1"),
         ("feed-forward", "learn = true", "learn", "boolean true", "one of on, off"),
         ("feed-forward", "map = []", "map", "0 points", "a list of 1 to 4096 tables"),
@@ -156,14 +156,46 @@ fn defaults_that_differ_by_drive_are_not_told() {
     let short = Device { most_nr_requests: 16, ..Device::default() };
     let plugin = policy::PLUGINS.find("policy", "pcap-s").expect("a policy");
     let told = |devices: &[Device]| {
-        let built = plugin.facts.build_and_tell(&Params::new(), devices);
-        let (_, told) = built.expect("it builds");
-        let find = |key: &str| told.iter().find(|p| p.field.key == key).cloned();
-        (find("nr_requests").expect("read"), find("period").expect("read"))
+        let (_, told) = (plugin.facts.build_and_tell)(&Params::new(), devices).expect("it builds");
+        assert_eq!(told.parameters, told.defaults);
+        told.defaults
     };
-    let (queue, period) = told(&[short, Device::default()]);
-    assert_eq!((&queue.value, queue.field.default()), (&None, None));
-    assert_eq!(period.field.default(), Some(&"10 s".into()));
-    let (queue, _) = told(&[short, short]);
-    assert_eq!(queue.field.default(), Some(&vec![4, 16].into()));
+    let told_of_both = told(&[short, Device::default()]);
+    assert_eq!(told_of_both.get("nr_requests"), None);
+    assert_eq!(told_of_both.get("period"), Some(&"10 s".into()));
+    assert_eq!(told(&[short, short]).get("nr_requests"), Some(&vec![4, 16].into()));
+}
+
+/// A default is told also of what the table gives: three periods, and where the queues begin.
+#[test]
+fn defaults_are_those_beside_the_other_values() {
+    let plugin = policy::PLUGINS.find("policy", "pcap-agile").expect("a policy");
+    let table = "period = \"6000 ms\"\nlost_after = \"40 s\"\nnr_requests = [64, 128]\nstart_nr_requests = 100";
+    let table: Params = toml::from_str(table).expect("TOML");
+    let (_, told) = (plugin.facts.build_and_tell)(&table, &[Device::default()]).expect("it builds");
+    for (key, value, default) in [
+        ("period", "6000 ms".into(), "5 s".into()),
+        ("lost_after", "40 s".into(), "18 s".into()),
+        ("nr_requests", vec![64, 128].into(), vec![4, 32].into()),
+        ("start_nr_requests", 100.into(), 64.into()),
+        ("queue_depth", vec![1, 8].into(), serde_json::Value::from(vec![1, 8])),
+    ] {
+        assert_eq!((told.parameters.get(key), told.defaults.get(key)), (Some(&value), Some(&default)), "{key}");
+    }
+}
+
+/// Parameters that have a meaning only with another value of another one are refused without it.
+#[test]
+fn parameters_of_another_mode_are_refused() {
+    for (name, toml, key, with) in [
+        ("pcap-agile", "throughput_nr_requests = 64", "throughput_nr_requests", "mode = \"throughput\""),
+        ("pcap-agile", "throughput_queue_depth = 16", "throughput_queue_depth", "mode = \"throughput\""),
+        ("pcap-agile", "snap_back = \"both\"", "snap_back", "mode = \"throughput\""),
+        ("pcap-s", "rest_after = \"1 s\"", "rest_after", "rest"),
+        ("throttle", "least_megabytes_per_s = 2", "least_megabytes_per_s", "limit = \"bandwidth\""),
+        ("throttle", "limit = \"bandwidth\"\nwatts_per_iops = 2", "watts_per_iops", "limit = \"iops\""),
+    ] {
+        let error = error_of(name, toml, 1);
+        assert_eq!((error.key.as_str(), error.got), (key, format!("it without {with}")), "{name} {toml}");
+    }
 }

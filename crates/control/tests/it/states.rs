@@ -24,7 +24,13 @@ fn table_1(mode: Mode, rounding: Rounding) -> Pcap {
         most,
         mode,
         snap_back: SnapBack::Drive,
-        gains: Gains { raise: 2.0, lower: 8.0, host_queue_w: 2.0, drive_queue_w: 2.0, rounding },
+        gains: Gains {
+            raise_factor: 2.0,
+            lower_factor: 8.0,
+            host_queue_power: Watts(2.0),
+            drive_queue_power: Watts(2.0),
+            rounding,
+        },
     }
 }
 

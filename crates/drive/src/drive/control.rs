@@ -27,6 +27,7 @@ use crate::power::conditions::{Condition, ConditionTime, Conditions, LONGEST_TIM
 use crate::spec::{FaultSpec, Params};
 use crate::unit::ServiceUnit;
 use headstack_engine::SpecError;
+use headstack_schema::{OneOf, Table};
 use headstack_units::{Lba, Rpm, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,52 +36,62 @@ use std::sync::Arc;
 const OWN: u64 = u64::MAX;
 
 /// A setting of a drive that its host can change.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, OneOf)]
 #[allow(missing_docs)]
 pub enum Setting {
-    /// Number of tags; 0 for no limit. Each queue has so many, if units have their own.
+    /// Commands that each drive holds at once; 0: all.
+    // Each queue has so many, if units have their own.
     QueueDepth(u32),
-    /// The scheduler: a name of the `scheduler` folder, with its parameters.
+    /// Name of the scheduler.
+    #[param(model)]
     Scheduler {
-        /// The scheduler's name.
         name: String,
+        /// Parameters of the scheduler.
         parameters: Params,
     },
-    /// Most commands in service at once, for each unit: from 1 to the number in the drive file.
+    /// Commands in service at once, from 1 to the number for which the drive was built.
+    // For each unit, from 1 to the number in the drive file.
     ArmsInMotion(u32),
-    /// Duration limits and priorities: all that the table `duration_limits` of a drive file says.
-    DurationLimits(Box<LimitsSpec>),
-    /// Which hints of commands the drive heeds; limits and their counts stay.
+    /// Duration limits and priorities: the whole table of a drive.
+    DurationLimits(LimitsSpec),
+    /// Which hints of commands the drives heed.
+    // Limits and their counts stay.
     HeededHints(Heeded),
-    /// A power condition of the drive; [`Condition::Active`] makes it ready for commands.
+    /// Power condition that the drives enter, one that they have.
     PowerCondition(Condition),
-    /// The timer of a low-power condition: the time without work after which the drive enters it. A drive whose file
-    /// has no timers counts the time from the first such setting on.
+    /// Timer of a low-power condition: `{ condition = "standby", after = "10 s" }`. Without `after` as in the drive's
+    /// file.
+    // A drive whose file has no timers counts the time from the first such setting on.
     IdleTimer {
+        /// `idle_a`, `idle_b`, `idle_c` or `standby`.
         condition: Condition,
-        /// The timer, 1 ns or more; `None`: as the drive's file has it.
+        /// Time without work; absent: as the drive's file has it.
         after: Option<Span>,
     },
-    /// Another speed for all spindles.
+    /// `{ speed = "5400 rpm", takes = "2 s" }`: the new speed, and the time to reach it.
+    // It changes linearly. The drive serves nothing meanwhile and draws its old idle power.
     SpindleSpeed {
         /// The new speed.
         speed: Rpm,
-        /// Duration of the change. The platter's speed changes linearly meanwhile. The drive serves nothing
-        /// and draws its old idle power.
+        /// How long the change takes.
+        #[param(default)]
         takes: Span,
     },
 }
 
-/// A part of a drive that fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+/// A part that fails: a head, or an arm assembly with all of its heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Table)]
+pub struct Failure {
     /// Disk stack, from 0.
+    #[param(default)]
     pub stack: u32,
     /// Arm assembly of the stack, from 0.
+    #[param(default)]
     pub arm: u32,
-    /// Surface whose head fails; `None`: the whole assembly.
+    /// Surface whose head fails; the whole assembly if absent.
     pub surface: Option<u32>,
-    /// Whether the drive is warned: it then deconfigures the part before a command meets the failure.
+    /// The drive is warned: it takes the part out of use before a command needs it.
+    #[param(default)]
     pub warning: bool,
 }
 
@@ -168,7 +179,7 @@ impl Drive {
                 self.units.iter_mut().for_each(|u| u.set_arms_in_motion(now, limit));
                 Ok(())
             }
-            Setting::DurationLimits(limits) => self.set_limits(now, *limits),
+            Setting::DurationLimits(limits) => self.set_limits(now, limits),
             Setting::HeededHints(enabled) => {
                 let limits = LimitsSpec { enabled, ..self.duration_limits().clone() };
                 self.set_limits(now, limits)
@@ -212,7 +223,7 @@ impl Drive {
     ///
     /// # Errors
     /// The drive does not have the part, or it cannot work without parts.
-    pub fn fail(&mut self, now: Time, part: Part) -> Result<(), SpecError> {
+    pub fn fail(&mut self, now: Time, part: Failure) -> Result<(), SpecError> {
         self.look(now);
         self.rest_at(now);
         let design = self.design.clone();

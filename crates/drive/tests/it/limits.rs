@@ -257,7 +257,7 @@ fn limits_change_while_the_drive_runs() {
     let on = || Setting::HeededHints(Heeded::Limits);
     assert_eq!(found(Heeded::None, 17, on()), (17, LimitEnd::AbortedBefore));
     assert_eq!(found(Heeded::None, 12, on()), (15, LimitEnd::AbortedBefore));
-    let longer = Box::new(limits(vec![inactive(30, Policy::Abort)]));
+    let longer = limits(vec![inactive(30, Policy::Abort)]);
     assert_eq!(found(Heeded::Limits, 12, Setting::DurationLimits(longer)), (40, LimitEnd::Met));
     // Another scheduler gives waiting commands other numbers.
     let scheduler = Setting::Scheduler { name: "sptf".into(), parameters: Default::default() };
@@ -265,7 +265,7 @@ fn limits_change_while_the_drive_runs() {
     let mut drive = new(&small(spec.clone()));
     let mut wrong = spec.clone();
     wrong.performance = 0.3;
-    let refused = drive.set(Time(0), Setting::DurationLimits(Box::new(wrong)));
+    let refused = drive.set(Time(0), Setting::DurationLimits(wrong));
     let text = refused.expect_err("a wrong share").to_string();
     assert!(text.starts_with("setting.duration_limits.performance: got 0.3, need"), "{text}");
     assert_eq!(drive.duration_limits(), &spec);

@@ -1,6 +1,6 @@
 //! Drives with a log mapping or with roles of arms: what must hold whatever they are asked.
 
-use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec, Part};
+use headstack_drive::{Command, Drive, DriveOptions, DriveRequest, DriveSpec, Failure};
 use headstack_testkit::disk::{uneven, Disk};
 use headstack_testkit::world::{Deed, World};
 use headstack_testkit::SplitMix;
@@ -61,7 +61,7 @@ fn the_other_arm_of_a_log_serves_when_one_fails() {
         for (arm, surface, warning) in [(0, None, true), (1, None, false), (0, Some(1), false)] {
             seed += 1;
             let mut world = world(seed, "dash = \"D1A2S1H1\"\n", &text);
-            let (middle, part) = (world.deeds.len() / 2, Part { stack: 0, arm, surface, warning });
+            let (middle, part) = (world.deeds.len() / 2, Failure { stack: 0, arm, surface, warning });
             world.deeds.insert(middle, (world.deeds[middle].0, Deed::Fail(part)));
             let ran = world.check();
             assert!(ran.done.iter().all(|c| !c.error), "seed {seed}: {part:?}{text}");

@@ -1,7 +1,7 @@
 //! Scans of the medium beside the foreground: what they may not change, and bounds by hand.
 
 use headstack_drive::spec::{DriveSpec, MediaScanMode};
-use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Part};
+use headstack_drive::{Command, Completion, Drive, DriveEnergy, DriveOptions, DriveRequest, Failure};
 use headstack_testkit::commands;
 use headstack_testkit::disk::Disk;
 use headstack_testkit::Lcg;
@@ -127,7 +127,7 @@ fn the_scanning_arm_does_not_stand_in_for_a_failed_one() {
     for warning in [true, false] {
         let spec = drive("D1A2S1H1", MediaScanMode::OwnArm);
         let mut drive = Drive::builtin(&spec, &DriveOptions::default()).expect("a drive");
-        let part = Part { stack: 0, arm: 0, surface: None, warning };
+        let part = Failure { stack: 0, arm: 0, surface: None, warning };
         drive.fail(Time::ZERO, part).expect("an arm");
         for (id, command) in (0..).zip([Command::Read, Command::Write]) {
             let lba = Lba(id * 5000);

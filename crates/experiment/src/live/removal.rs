@@ -5,7 +5,7 @@
 //! time. Heads are counted as in the whole drive. A head that has failed and is not removed has failed in the new drive too.
 
 use super::LiveSystem;
-use headstack_drive::{depopulation, Drive, DriveDesign, DriveOptions, DriveSpec, Part};
+use headstack_drive::{depopulation, Drive, DriveDesign, DriveOptions, DriveSpec, Failure};
 use headstack_schema::SpecError;
 use headstack_units::Time;
 use serde_json::Value;
@@ -104,7 +104,7 @@ impl LiveSystem {
         drive.reset_statistics(now);
         for (surface, head) in kept(&heads).enumerate().take(drive.design.spec().geometry.surfaces as usize) {
             if all.failed.contains(&head) {
-                let part = Part { stack: 0, arm: 0, surface: Some(surface as u32), warning: true };
+                let part = Failure { stack: 0, arm: 0, surface: Some(surface as u32), warning: true };
                 // It may have failed already, as the file says.
                 let _ = drive.fail(now, part);
             }

@@ -3,7 +3,9 @@
 use super::{about, words, Ended};
 use crate::experiment::System;
 use crate::failure_limit::gone;
+use headstack_block::layer::{Setting, VolumeSetting};
 use headstack_engine::{Check, Warning};
+use headstack_sim::change::Change;
 
 pub const CHECK: Check = Check {
     name: "idle-drives",
@@ -35,5 +37,6 @@ pub fn find(run: &Ended, tell: &mut dyn FnMut(Warning)) {
 
 /// Whether members of its volumes are missing, from the start or later.
 fn lacks_members(system: &System) -> bool {
-    system.layers.iter().any(gone) || system.change.iter().any(|c| c.member_gone.is_some())
+    let leaves = |c: &Change| matches!(c.setting, Setting::Volume(VolumeSetting::MemberGone(_)));
+    system.layers.iter().any(gone) || system.change.iter().any(leaves)
 }

@@ -17,9 +17,10 @@ pub mod words;
 use crate::experiment::{Experiment, System, Workload};
 use crate::inputs::Inputs;
 use crate::result::SystemResult;
+use headstack_block::layer::Setting;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::Params;
-use headstack_drive::{DriveDesign, DurationLimit, Heeded};
+use headstack_drive::{DriveDesign, DurationLimit, Heeded, Setting as DriveSetting};
 use headstack_engine::{Check, Warning};
 use headstack_sim::outcome::BeyondDevice;
 use headstack_trace::{checks as of_traces, Alignment};
@@ -58,16 +59,24 @@ impl DriveFacts {
     /// Of the drives of a design in a system; `policy` has the parameters of its power-capping policy.
     pub fn of(design: &DriveDesign, system: &System, policy: &Params) -> DriveFacts {
         let (spec, conditions) = (design.spec(), design.conditions());
-        let changes_speed = system.change.iter().any(|c| c.spindle_speed.is_some());
+        let changes = || {
+            system.change.iter().filter_map(|c| match &c.setting {
+                Setting::Drive(setting) => Some(setting),
+                _ => None,
+            })
+        };
+        let changes_speed = changes().any(|of| matches!(of, DriveSetting::SpindleSpeed { .. }));
         let rest = policy.get("rest").and_then(Value::as_str);
         // The conditions that it can enter: by timers, by the policy, by changes.
         let enters = |c: &Condition| {
             conditions.timer(*c).is_some()
                 || rest == Some("unload") && *c <= Condition::IdleB
                 || rest == Some("standby")
-                || system.change.iter().any(|change| {
-                    let timer = change.idle_timer.map(|timer| timer.condition);
-                    [change.power_condition, timer].contains(&Some(*c))
+                || changes().any(|of| match of {
+                    DriveSetting::PowerCondition(condition) | DriveSetting::IdleTimer { condition, .. } => {
+                        condition == c
+                    }
+                    _ => false,
                 })
         };
         let source = |key| spec.sources.get(key);

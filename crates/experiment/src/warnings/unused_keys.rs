@@ -99,12 +99,12 @@ fn of_system(system: &System, tell: &mut dyn FnMut(&str, &str)) {
     for key in system.ignored_settings() {
         tell(key, "each entry of drives has one of its own");
     }
-    let given = system.settings.given();
+    let given = system.common.settings.given();
     // `set` is applied after the other keys.
     let in_set = |table: &str, key: &str| {
         let dotted = format!("{table}.{key}");
-        let nested = system.set.get(table).and_then(|table| table.get(key));
-        system.set.contains_key(&dotted) || nested.is_some()
+        let nested = system.common.set.get(table).and_then(|table| table.get(key));
+        system.common.set.contains_key(&dotted) || nested.is_some()
     };
     for (key, inside) in [("scheduler", "scheduler"), ("queue_depth", "depth")] {
         if given.contains_key(key) && in_set("queue", inside) {

@@ -6,9 +6,9 @@ use super::observed::{Interval, Observed, EXACT};
 use super::series::{CapPoint, CapSeries, DrivePoint};
 use super::{LatencyStatistic, Plan};
 use headstack_block::controlled::ControlledDrive;
-use headstack_block::layer::Setting;
+use headstack_block::layer::{HostQueueSetting, Setting};
 use headstack_block::member::Member;
-use headstack_control::policy::Need;
+use headstack_control::policy::{Need, Told};
 use headstack_control::{
     Actuator, Command, Controller, Device, Held, Policy, Progress, RateLimit, Rest, Sensor, Status, Work,
     MOST_READ_EXPIRE,
@@ -16,7 +16,7 @@ use headstack_control::{
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::Setting as DriveSetting;
 use headstack_engine::Quantiles;
-use headstack_schema::{EffectiveParameter, Plugin, Plugins, SpecError};
+use headstack_schema::{Plugin, Plugins, SpecError};
 use headstack_units::{Frequency, Span, Time, Watts};
 use std::ops::Range;
 
@@ -24,8 +24,8 @@ use std::ops::Range;
 pub struct CappingOutcome {
     /// What was to be done.
     pub plan: Plan,
-    /// The policy's parameters.
-    pub parameters: Vec<EffectiveParameter>,
+    /// The policy's parameters and their defaults.
+    pub told: Told,
     /// Cap and power over time.
     pub series: CapSeries,
     /// Response times from admission, by drive.
@@ -79,8 +79,8 @@ impl Capper {
         let plugin = policies.find("policy", &table.policy)?;
         check_knobs(plugin, &controlled)?;
         let devices: Vec<Device> = controlled.iter().map(|(_, k)| device(k)).collect();
-        let built = plugin.facts.build_and_tell(&table.parameters, &devices);
-        let (policy, parameters) = built.map_err(|e| match e.key.as_str() {
+        let built = (plugin.facts.build_and_tell)(&table.parameters, &devices);
+        let (policy, told) = built.map_err(|e| match e.key.as_str() {
             "drives" => e,
             _ => e.within("parameters"),
         })?;
@@ -99,7 +99,7 @@ impl Capper {
             interval: Interval::new(n, jobs.len()),
             outcome: CappingOutcome {
                 plan: plan.clone(),
-                parameters,
+                told,
                 series: CapSeries::new(n, jobs),
                 by_drive: Vec::new(),
                 all: [Quantiles::with_limit(EXACT), Quantiles::with_limit(EXACT)],
@@ -364,18 +364,18 @@ impl<M: Member> Turning<'_, '_, M> {
         let before = self.set[drive];
         if let Some((way, ..)) = &controlled.queue {
             if wanted.nr_requests != before.nr_requests {
-                member.apply(now, way, &Setting::Requests(wanted.nr_requests))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::Requests(wanted.nr_requests)))?;
             }
             if wanted.queue_depth != before.queue_depth {
-                member.apply(now, way, &Setting::Depth(wanted.queue_depth))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::Depth(wanted.queue_depth)))?;
             }
             if let Some(expire) = wanted.read_expire.filter(|_| wanted.read_expire != before.read_expire) {
-                member.apply(now, way, &Setting::ReadExpire(expire))?;
+                member.apply(now, way, &Setting::HostQueue(HostQueueSetting::ReadExpire(expire)))?;
             }
         }
         if let Some(way) = &controlled.throttle {
             if wanted.rate_limit != before.rate_limit {
-                member.apply(now, way, &Setting::Rate(wanted.rate_limit))?;
+                member.apply(now, way, &Setting::Throttle(wanted.rate_limit.into()))?;
             }
         }
         if wanted.arms != before.arms {

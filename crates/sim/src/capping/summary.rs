@@ -9,10 +9,9 @@ use super::series::{status_name, CapSeries};
 use headstack_control::Command;
 use headstack_drive::spec::Params;
 use headstack_engine::Summary;
-use headstack_schema::{Columns, EffectiveParameter};
+use headstack_schema::Columns;
 use headstack_units::Span;
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a cap was kept, and at what cost.
@@ -145,8 +144,8 @@ pub fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     let admitted_cdf = outcome.all[1].cdf_points(400);
     let mut result = CappingResult {
         policy: table.policy.clone(),
-        parameters: by_key(outcome, |p| p.value.as_ref()),
-        defaults: by_key(outcome, |p| p.field.default()),
+        parameters: outcome.told.parameters.clone(),
+        defaults: outcome.told.defaults.clone(),
         n_changes: outcome.n_changes,
         response_time_s: outcome.all[0].summary(),
         admitted_response_time_s: outcome.all[1].summary(),
@@ -161,13 +160,6 @@ pub fn summarise(outcome: &mut CappingOutcome) -> CappingResult {
     result.power_deviation_w = deviation(outcome, &segments);
     result.drives = drives(outcome);
     result
-}
-
-/// A value of each parameter that has it.
-fn by_key<'a>(outcome: &'a CappingOutcome, value: impl Fn(&'a EffectiveParameter) -> Option<&'a Value>) -> Params {
-    let entry = |p: &'a EffectiveParameter| Some((p.field.key.to_string(), value(p)?.clone()));
-    let parameters: &'a [EffectiveParameter] = &outcome.parameters;
-    parameters.iter().filter_map(entry).collect()
 }
 
 fn share(part: u64, of: u64) -> f64 {

@@ -15,7 +15,7 @@ use headstack_block::layer::{Becomes, FailedZone, Setting};
 use headstack_drive::layout::{self, Place};
 use headstack_drive::parallelism::Dash;
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
-use headstack_drive::{depopulation, Drive, Part};
+use headstack_drive::{depopulation, Drive, Failure};
 use headstack_scsi::commands::elements::{listed, no_such_element, Element, ElementCall, Health};
 use headstack_scsi::sense::{Code, Key, Sense};
 use headstack_scsi::status::Status;
@@ -136,7 +136,7 @@ impl Elements {
             // Zones without a write pointer have no such condition: what is on the head cannot be read there.
             let _ = live.set(&path, Setting::FailZone(FailedZone { block, becomes }));
         }
-        let part = Part { stack: 0, arm: 0, surface: Some(element - 1), warning: true };
+        let part = Failure { stack: 0, arm: 0, surface: Some(element - 1), warning: true };
         // It may have failed already.
         let _ = live.set(&path, Setting::FailPart(part));
         Ending::of(Status::Good)

@@ -444,7 +444,7 @@ impl Shelf {
             let setting = match effect {
                 Effect::Condition(condition) => DriveSetting::PowerCondition(condition),
                 Effect::Timer(condition, after) => DriveSetting::IdleTimer { condition, after },
-                Effect::Limits(limits) => DriveSetting::DurationLimits(limits),
+                Effect::Limits(limits) => DriveSetting::DurationLimits(*limits),
             };
             // Only conditions that the drive has are set.
             let _ = live.set(&path, Setting::Drive(setting));

@@ -3,7 +3,7 @@
 use crate::SplitMix;
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::zoned::ZoneAction;
-use headstack_drive::{scheduler, Command, DriveRequest, Hint, Part, Setting};
+use headstack_drive::{scheduler, Command, DriveRequest, Failure, Hint, Setting};
 use headstack_units::{Lba, Rpm, Span};
 
 use super::MS;
@@ -17,7 +17,7 @@ pub enum Deed {
     /// It aborts the command of this number.
     Abort(u64),
     /// A part fails.
-    Fail(Part),
+    Fail(Failure),
     /// Something is done to the zone at a block, or to all.
     Zones(ZoneAction, Option<u64>),
 }
@@ -79,7 +79,7 @@ pub(super) fn deeds(capacity: u64, draw: &mut SplitMix) -> Vec<(u64, Deed)> {
             0 => Deed::Submit(wrong(id, capacity, draw)),
             1 if changes => Deed::Set(setting(draw)),
             2 if changes => Deed::Abort(draw.below(id + 1)),
-            3 if fails => Deed::Fail(Part {
+            3 if fails => Deed::Fail(Failure {
                 stack: draw.below(2) as u32,
                 arm: draw.below(3) as u32,
                 surface: draw.of(&[None, Some(0), Some(1)]),

@@ -14,8 +14,30 @@ use super::parameters::{usual_tags, wake_batch, FEWEST, MOST};
 use super::HostQueue;
 use crate::layer::{not_supported, Flow, Setting};
 use headstack_drive::spec::Params;
-use headstack_schema::SpecError;
+use headstack_schema::{OneOf, SpecError};
 use headstack_units::Span;
+
+/// A setting of a host queue.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+#[allow(missing_docs)]
+pub enum HostQueueSetting {
+    /// Host queue: places; in `legacy` queues at once, in `blk-mq` when all requests have completed.
+    // Fewer than 4 count as 4, as in Linux.
+    #[param(key = "nr_requests")]
+    Requests(u32),
+    /// Host queue: most requests below it at once.
+    Depth(u32),
+    /// Host queue: time to the deadline of reads that arrive from now on.
+    ReadExpire(Span),
+    /// Host queue with `blk-mq` places: another elevator, once all requests have completed; the number of places is
+    /// then the usual one.
+    #[param(model)]
+    Elevator {
+        name: String,
+        /// Parameters of the elevator.
+        parameters: Params,
+    },
+}
 
 fn bounded(key: &str, got: u32, least: u32, most: u32) -> Result<(), SpecError> {
     match (least..=most).contains(&got) {
@@ -26,9 +48,12 @@ fn bounded(key: &str, got: u32, least: u32, most: u32) -> Result<(), SpecError> 
 
 impl HostQueue {
     pub(super) fn change(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        let Setting::HostQueue(setting) = setting else {
+            return Err(not_supported("a host queue", setting, &HostQueueSetting::names()));
+        };
         match setting {
-            Setting::Requests(n) => self.resize(*n, flow),
-            Setting::Depth(depth) => {
+            HostQueueSetting::Requests(n) => self.resize(*n, flow),
+            HostQueueSetting::Depth(depth) => {
                 bounded("setting.depth", *depth, 1, MOST)?;
                 for q in 0..self.queues.len() {
                     self.queues[q].depth = *depth;
@@ -36,12 +61,8 @@ impl HostQueue {
                 }
                 Ok(())
             }
-            Setting::ReadExpire(expire) => self.set_read_expire(*expire),
-            Setting::Elevator { name, parameters } => self.set_elevator(name, parameters, flow),
-            other => {
-                let known = &["nr_requests", "depth", "read_expire", "elevator"];
-                Err(not_supported("a host queue", other, known))
-            }
+            HostQueueSetting::ReadExpire(expire) => self.set_read_expire(*expire),
+            HostQueueSetting::Elevator { name, parameters } => self.set_elevator(name, parameters, flow),
         }
     }
 

@@ -1,13 +1,13 @@
 //! Drives of members that were taken out of their volumes: they are out of the system, and draw nothing.
 
 use super::{Tree, HOST};
-use crate::layer::Setting;
+use crate::layer::{Setting, VolumeSetting};
 use headstack_units::Time;
 
 impl Tree {
     /// As [`Tree::note_removed`], if a setting may have removed a member or put one back.
     pub(super) fn note_set(&mut self, setting: &Setting) {
-        if setting.is_of_a_member() {
+        if matches!(setting, Setting::Volume(of) if !matches!(of, VolumeSetting::RebuildRate(_))) {
             self.note_removed(self.flow.now);
         }
     }

@@ -50,6 +50,8 @@ pub mod state;
 pub(crate) mod stripe_cache;
 
 use super::statistics::counts;
+pub use set::VolumeSetting;
+
 use super::{add_components, ErrorKind, Flow, Layer, LayerCompletion, Request, Setting, Statistics, ANYONE};
 use barrier::Barrier;
 use headstack_drive::join::Join;

@@ -7,7 +7,7 @@ use super::{blocks_of, Stage, Volume, ORPHAN};
 use crate::layer::{not_supported, Flow, LayerCompletion, Setting, Waits, ANYONE};
 use headstack_drive::Components;
 use headstack_engine::SpecError;
-use headstack_schema::Table;
+use headstack_schema::{OneOf, Table};
 use headstack_units::{Bandwidth, Bytes, Span};
 
 /// Parameters of volumes with redundancy: members that are missing, and how others are rebuilt.
@@ -28,6 +28,20 @@ pub(crate) struct Redundancy {
     /// Members that are missing from the beginning.
     #[param(default)]
     pub gone: Vec<u32>,
+}
+
+/// A setting of a volume.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+pub enum VolumeSetting {
+    /// Volume: a member that fails or is removed.
+    MemberGone(u32),
+    /// Volume: a missing member that returns; blocks written meanwhile are stale on it.
+    // Blocks that were written meanwhile are stale.
+    MemberBack(u32),
+    /// Volume: a missing member that is replaced by an empty one; all its blocks are stale.
+    MemberReplaced(u32),
+    /// Volume: most that is rebuilt of stale data in a second; 0: not at all.
+    RebuildRate(Bandwidth),
 }
 
 /// A window of the rebuild.
@@ -105,8 +119,11 @@ impl Volume {
 
     /// Changes a setting of the volume itself; a [`SpecError`] says what does not fit.
     pub(super) fn set_here(&mut self, setting: &Setting, flow: &mut Flow) -> Result<(), SpecError> {
+        let Setting::Volume(setting) = setting else {
+            return Err(not_supported(&format!("the volume {}", self.name), setting, &VolumeSetting::names()));
+        };
         match setting {
-            Setting::MemberGone(member) => {
+            VolumeSetting::MemberGone(member) => {
                 if !self.cancel_return(*member) {
                     self.check_member(*member, false)?;
                     self.leave(*member, flow);
@@ -114,14 +131,9 @@ impl Volume {
                 self.state.members[*member as usize].removed = true;
                 Ok(())
             }
-            Setting::MemberBack(member) => self.come_back(*member, false),
-            Setting::MemberReplaced(member) => self.come_back(*member, true),
-            Setting::RebuildRate(rate) => self.set_rebuild_rate(*rate),
-            other => {
-                let volume = format!("the volume {}", self.name);
-                let known = &["member_gone", "member_back", "member_replaced", "rebuild_rate"];
-                Err(not_supported(&volume, other, known))
-            }
+            VolumeSetting::MemberBack(member) => self.come_back(*member, false),
+            VolumeSetting::MemberReplaced(member) => self.come_back(*member, true),
+            VolumeSetting::RebuildRate(rate) => self.set_rebuild_rate(Some(*rate).filter(|rate| rate.0 > 0.0)),
         }
     }
 

@@ -24,7 +24,7 @@ fn settings_come_back() {
     let mut drive = hc570(Vec::new(), Transport::Sas);
     let set = limits(list);
     for _ in 0..2 {
-        drive.set(Time(0), Setting::DurationLimits(Box::new(set.clone()))).expect("limits");
+        drive.set(Time(0), Setting::DurationLimits(set.clone())).expect("limits");
         assert_eq!(drive.duration_limits(), &set);
     }
     for enabled in [Heeded::None, Heeded::None, Heeded::Limits, Heeded::Limits] {

@@ -3,7 +3,7 @@
 use super::{awake, buffered, near, new, request, run, MS, S};
 use headstack_drive::power::conditions::Condition;
 use headstack_drive::spec::{DriveSpec, QueueCounts};
-use headstack_drive::{Command, Completion, Drive, Part, Setting};
+use headstack_drive::{Command, Completion, Drive, Failure, Setting};
 use headstack_units::{Rpm, Span, Time};
 
 /// One sector of the first surface, somewhere on its track.
@@ -169,7 +169,7 @@ fn parts_fail_now() {
     let mut spec = with_queue("fcfs", 0);
     spec.dash = "D1A2S1H1".parse().expect("a point");
     spec.parallelism.fault_recovery = "100 ms".parse().expect("time");
-    let part = |arm, warning| Part { stack: 0, arm, surface: Some(0), warning };
+    let part = |arm, warning| Failure { stack: 0, arm, surface: Some(0), warning };
     let one = |drive: &mut Drive, at: u64| run(drive, &[(at, read(at, 30))])[0];
     let mut drive = new(&spec);
     assert!(!one(&mut drive, S).error);
@@ -183,7 +183,7 @@ fn parts_fail_now() {
     assert_eq!(drive.faults()[1].failed, Time(2 * S));
     // Other surfaces are still there.
     assert!(!run(&mut drive, &[(4 * S, request(9, Command::Read, 30 * 400 + 100, 1))])[0].error);
-    let e = drive.fail(Time(5 * S), Part { stack: 0, arm: 2, surface: None, warning: false });
+    let e = drive.fail(Time(5 * S), Failure { stack: 0, arm: 2, surface: None, warning: false });
     assert!(e.is_err());
     // The same from a description.
     let mut planned = spec.clone();

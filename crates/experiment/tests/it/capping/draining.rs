@@ -2,10 +2,10 @@
 //! come out follows from the log of requests alone.
 
 use super::job;
-use headstack_control::policy::{policy, Drives, Input, Need, Policy, Status};
-use headstack_control::Command;
+use headstack_control::policy::{policy, Drives, Input, Need, Policy, PolicyParameters, Status};
+use headstack_control::{Command, Device};
 use headstack_experiment::{run, Experiment, Inputs, RunOptions, RunResult};
-use headstack_schema::{Plugin, Plugins};
+use headstack_schema::{Plugin, Plugins, SpecError, Table};
 use headstack_testkit::shipped;
 use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
@@ -35,10 +35,17 @@ impl Policy for Counting {
     }
 }
 
-fn counting() -> Plugin<dyn Policy> {
-    policy(["counting", "one place more at each step", ""], Drives::Several, &[Need::Queues], |_, devices| {
+#[derive(Table)]
+struct Parameters {}
+
+impl PolicyParameters for Parameters {
+    fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         Ok(Box::new(Counting { open: devices.iter().map(|d| d.open).collect(), places: FIRST }))
-    })
+    }
+}
+
+fn counting() -> Plugin<dyn Policy> {
+    policy::<Parameters>(["counting", "one place more at each step", ""], Drives::Several, &[Need::Queues])
 }
 
 /// Two drives, each under eight threads with reads of 4 MiB, which take the drive more than 20 ms.

@@ -247,11 +247,19 @@ fn refuses_what_cannot_be_capped() {
 /// A run knows the policies of its inputs, and no others.
 #[test]
 fn policies_are_those_of_the_inputs() {
-    use headstack_control::policy::{policy, throttle, Drives};
+    use headstack_control::policy::{policy, throttle, Drives, Policy, PolicyParameters};
     use headstack_experiment::{run, Inputs, RunOptions};
-    let own = policy(["own", "", ""], Drives::One, &[], |_, devices| {
-        throttle::plugin().build(&headstack_schema::Params::new(), devices)
-    });
+    #[derive(headstack_schema::Table)]
+    struct Own {}
+    impl PolicyParameters for Own {
+        fn build(
+            &mut self,
+            devices: &[headstack_control::Device],
+        ) -> Result<Box<dyn Policy>, headstack_schema::SpecError> {
+            throttle::plugin().build(&headstack_schema::Params::new(), devices)
+        }
+    }
+    let own = policy::<Own>(["own", "", ""], Drives::One, &[]);
     let policies = headstack_schema::Plugins::new([own]);
     let text = |policy: &str| {
         format!(

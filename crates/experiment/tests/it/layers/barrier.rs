@@ -1,7 +1,7 @@
 //! RAID-10: requests and the windows of a rebuild take turns, with times worked out by hand.
 
 use super::mock::{constants, finish, request, tree, Log};
-use headstack_block::layer::{Setting, Tree, PLUGINS};
+use headstack_block::layer::{Setting, Tree, VolumeSetting, PLUGINS};
 use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
@@ -21,7 +21,7 @@ fn rebuilding(name: &str) -> (Tree, Log) {
     }
     let params = serde_json::from_value(params).expect("parameters");
     let mut volume = tree(entry, below, params).expect("a volume");
-    volume.set(Time::ZERO, &[0], &Setting::MemberReplaced(1)).expect("a member");
+    volume.set(Time::ZERO, &[0], &Setting::Volume(VolumeSetting::MemberReplaced(1))).expect("a member");
     (volume, log)
 }
 
@@ -43,14 +43,14 @@ impl Run {
         let asked = request(id, command, chunk * CHUNK, blocks);
         self.volume.submit_to(Time(at), asked);
     }
-    fn rate(&mut self, at: u64, rate: Option<Bandwidth>) {
+    fn rate(&mut self, at: u64, rate: Bandwidth) {
         self.until(at);
-        self.volume.set(Time(at), &[0], &Setting::RebuildRate(rate)).expect("a rate");
+        self.volume.set(Time(at), &[0], &Setting::Volume(VolumeSetting::RebuildRate(rate))).expect("a rate");
     }
 }
 
 /// The rebuild is to be as fast as it can.
-const FAST: Option<Bandwidth> = Some(Bandwidth(1e15));
+const FAST: Bandwidth = Bandwidth(1e15);
 
 /// Two reads of member 0 are under way when the rebuild is asked for: the first window begins when they are done, at
 /// 2 us, and takes 2 us. A read at 0.5 us waits for it, though its members are idle. The second window waits for that
@@ -66,7 +66,7 @@ fn requests_and_windows_of_raid10_take_turns() {
     run.rate(1, FAST);
     run.ask(500, 3, Read, 1);
     run.ask(4500, 4, Read, 1);
-    run.rate(7100, None);
+    run.rate(7100, Bandwidth(0.0));
     run.ask(7200, 5, Read, 1);
     run.ends.extend(finish(&mut run.volume).iter().map(|d| (d.id, d.completion.0)));
     let want = [(1, 1000), (2, 2000), (3, 5000), (4, 8000), (5, 9000)];

@@ -226,8 +226,9 @@ fn an_elevator_from_the_beginning_is_the_same_as_one_that_was_changed_to() {
         format!("{}[[change]]\nat = \"0 s\"\nlayer = 0\nelevator = \"mq-deadline\"\n{own}\n", text("mq-deadline"));
     let want = run(1, &from_start, requests.clone()).ends();
     assert_eq!(run(1, &change, requests).ends(), want);
-    let alone = refused(1, &format!("{}[[change]]\nat = \"0 s\"\nlayer = 0\ndepth = 3\n{own}\n", text("none")));
-    assert!(alone.contains("elevator_parameters: got depth, need elevator beside them"), "{alone}");
+    let alone = Change::read(&serde_json::json!({ "at": "0 s", "depth": 3, "elevator_parameters": {} }));
+    let alone = alone.expect_err("parameters of nothing").to_string();
+    assert_eq!(alone, "elevator_parameters: got depth, need elevator beside them");
 }
 
 /// Drives under layers behave like bare ones (`tests/it/change.rs`): another order, another speed.

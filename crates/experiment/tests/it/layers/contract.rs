@@ -1,7 +1,9 @@
 //! Contract tests of every registered layer and elevator.
 
 use super::mock::{constants, request, tree, Behaviour, Mock};
-use headstack_block::layer::{elevator, ErrorKind, Layer, LayerCompletion, Request, Setting, Tree, PLUGINS};
+use headstack_block::layer::{
+    elevator, ErrorKind, HostQueueSetting, Layer, LayerCompletion, Request, Setting, Tree, VolumeSetting, PLUGINS,
+};
 use headstack_block::{Clock, Member};
 use headstack_drive::Command::{Flush, Read, Write, WriteThrough};
 use headstack_schema::Plugin;
@@ -120,9 +122,9 @@ fn every_layer_refuses_what_is_outside_and_what_it_does_not_know() {
                 assert_eq!((told[0].id, told[0].error, told[0].completion), (1, error, now), "{}", entry.name());
             }
         }
-        assert!(layer.set(Time(9), &[0, 99], &Setting::Requests(8)).is_err());
-        assert!(layer.set(Time(9), &[0, 0, 99, 1], &Setting::MemberGone(99)).is_err());
-        assert!(layer.set(Time(9), &[0], &Setting::MemberGone(99)).is_err());
+        assert!(layer.set(Time(9), &[0, 99], &Setting::HostQueue(HostQueueSetting::Requests(8))).is_err());
+        assert!(layer.set(Time(9), &[0, 0, 99, 1], &Setting::Volume(VolumeSetting::MemberGone(99))).is_err());
+        assert!(layer.set(Time(9), &[0], &Setting::Volume(VolumeSetting::MemberGone(99))).is_err());
         let mut params: headstack_drive::spec::Params = toml::from_str(entry.example()).expect("a table");
         params.insert("no_such_key".into(), 1.into());
         let (below, _) = constants(4, 5000, 1);

@@ -1,7 +1,9 @@
 //! Faults: times and errors worked out by hand, over a device that takes 1,000 ns for each request, one at a time.
 
 use super::mock::{constants, finish, request, tree};
-use headstack_block::layer::{Bad, Busy, ErrorKind, Fails, LayerCompletion, Setting, Slow, Stuck, Tree, Weak, PLUGINS};
+use headstack_block::layer::{
+    Bad, Busy, ErrorKind, Fails, FaultSetting, LayerCompletion, Setting, Slow, Stuck, Tree, Weak, PLUGINS,
+};
 use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_testkit::commands::sum;
@@ -52,12 +54,14 @@ fn run(
 }
 
 fn stuck(lasts: i64) -> Setting {
-    Setting::Stuck(Some(Stuck { lasts: Span(lasts) }))
+    Setting::Fault(FaultSetting::Stuck(Some(Stuck { lasts: Span(lasts) })))
 }
 
 #[test]
 fn all_or_none_of_the_requests_are_slow() {
-    let slow = |ratio, by: i64, lasts: Option<i64>| Setting::Slow(Slow { ratio, by: Span(by), lasts: lasts.map(Span) });
+    let slow = |ratio, by: i64, lasts: Option<i64>| {
+        Setting::Fault(FaultSetting::Slow(Slow { ratio, by: Span(by), lasts: lasts.map(Span) }))
+    };
     let reads: Vec<_> = (0..5).map(|i| (i * 2000, Read, i * 8)).collect();
     let changes = [(0, slow(1.0, 500, Some(3000))), (6000, slow(1.0, 7, None))];
     let got = run(&mut fault(""), &reads, &changes);
@@ -98,7 +102,7 @@ fn a_stuck_device_answers_later() {
     let got = run(&mut fault(""), &requests, &[(500, stuck(1700))]);
     assert_eq!(got, [(0, 1000, None), (1, 2200, None), (2, 3000, None)]);
     // For ever, until it is back.
-    let changes = [(500, Setting::Stuck(None)), (9000, Setting::Gone(false))];
+    let changes = [(500, Setting::Fault(FaultSetting::Stuck(None))), (9000, Setting::Fault(FaultSetting::Gone(false)))];
     let got = run(&mut fault(""), &[(0, Read, 0), (600, Read, 8)], &changes);
     assert_eq!(got, [(0, 1000, None), (1, 10_000, None)]);
 }
@@ -121,7 +125,7 @@ fn what_is_written_can_be_read_again() {
     let (read, write) = (MEDIUM(20), MEDIUM(100));
     assert_eq!(errors, [None, read, MEDIUM(21), None, None, write, None, None]);
     assert!(got.iter().all(|(id, end, _)| *end == id * 2000 + 1000), "{got:?}");
-    let good = Setting::Bad(Bad { unit: 0, block: 20, blocks: 1, fails: Fails::None });
+    let good = Setting::Fault(FaultSetting::Bad(Bad { unit: 0, block: 20, blocks: 1, fails: Fails::None }));
     let got = run(&mut fault(bad), &[(0, Read, 16), (2000, Read, 13)], &[(0, good)]);
     assert_eq!(got, [(0, 1000, MEDIUM(21)), (1, 3000, None)]);
 }
@@ -130,7 +134,8 @@ fn what_is_written_can_be_read_again() {
 /// makes blocks well, and so does a time of zero.
 #[test]
 fn weak_blocks_are_read_later() {
-    let weak = |block, blocks, takes| Setting::Weak(Weak { unit: 0, block, blocks, takes: Span(takes) });
+    let weak =
+        |block, blocks, takes| Setting::Fault(FaultSetting::Weak(Weak { unit: 0, block, blocks, takes: Span(takes) }));
     let changes = [(0, weak(20, 2, 700)), (0, weak(22, 1, 300)), (13_000, weak(22, 1, 0))];
     let requests = [
         (0, Read, 0),
@@ -151,7 +156,7 @@ fn weak_blocks_are_read_later() {
 /// What arrives at a busy device waits in front of it, in order; what is in it goes on.
 #[test]
 fn a_busy_device_takes_requests_later() {
-    let busy = |lasts| Setting::Busy(Busy { lasts: Span(lasts) });
+    let busy = |lasts| Setting::Fault(FaultSetting::Busy(Busy { lasts: Span(lasts) }));
     let requests = [(0, Read, 0), (100, Read, 8), (600, Read, 16), (700, Flush, 0), (9000, Read, 24)];
     let got = run(&mut fault(""), &requests, &[(500, busy(5000))]);
     let want = [1000, 2000, 6500, 7500, 10_000];
@@ -166,11 +171,11 @@ fn a_busy_device_takes_requests_later() {
 fn a_device_goes_and_comes_back() {
     // At 1,500 ns the first has ended, the end of the second was announced, the third waits.
     let requests = [(0, Read, 0), (10, Read, 8), (20, Read, 16), (3000, Read, 24), (5000, Read, 32)];
-    let changes = [(1500, Setting::Gone(true)), (4000, Setting::Gone(false))];
+    let changes = [(1500, Setting::Fault(FaultSetting::Gone(true))), (4000, Setting::Fault(FaultSetting::Gone(false)))];
     let got = run(&mut fault(""), &requests, &changes);
     assert_eq!(got, [(0, 1000, None), (1, 2000, None), (2, 1500, GONE), (3, 3000, GONE), (4, 6000, None)]);
     // What waits for a stuck device fails, too.
-    let changes = [(500, stuck(9000)), (1500, Setting::Gone(true))];
+    let changes = [(500, stuck(9000)), (1500, Setting::Fault(FaultSetting::Gone(true)))];
     let got = run(&mut fault(""), &requests[..3], &changes);
     assert_eq!(got, [(0, 1000, None), (1, 1500, GONE), (2, 1500, GONE)]);
 }

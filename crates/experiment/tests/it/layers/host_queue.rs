@@ -1,7 +1,7 @@
 //! The host queue: order, merging, places, and a closed network of submitters.
 
 use super::mock::{constants, finish, request, tree, Behaviour, Log, Mock};
-use headstack_block::layer::{Branch, ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
+use headstack_block::layer::{Branch, ErrorKind, HostQueueSetting, LayerCompletion, Request, Setting, Tree, PLUGINS};
 use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write, WriteThrough};
 use headstack_testkit::commands::sum;
@@ -158,7 +158,9 @@ fn another_elevator_takes_over_when_the_queue_is_empty() {
             q.submit_to(Time(at), request(*lba, Read, *lba, 1));
         }
     };
-    let change = |name: &str| Setting::Elevator { name: name.into(), parameters: Default::default() };
+    let change = |name: &str| {
+        Setting::HostQueue(HostQueueSetting::Elevator { name: name.into(), parameters: Default::default() })
+    };
     submit(&mut q, 0, &[3000, 1000, 2000, 500]);
     q.set(Time(1), &[0], &change("mq-deadline")).unwrap();
     submit(&mut q, 2, &[9000, 7000, 8000, 6000, 5000]);
@@ -176,7 +178,7 @@ fn another_elevator_takes_over_when_the_queue_is_empty() {
     let order: Vec<u64> = got(&log)[9..].iter().map(|r| r.1).collect();
     assert_eq!(order, [9100, 7100, 8100]);
     // The same elevator: the number of places stays.
-    q.set(Time(40_000), &[0], &Setting::Requests(8)).unwrap();
+    q.set(Time(40_000), &[0], &Setting::HostQueue(HostQueueSetting::Requests(8))).unwrap();
     q.set(Time(40_000), &[0], &change("none")).unwrap();
     submit(&mut q, 40_000, &[10, 20, 30, 40, 50, 60, 70, 80, 90]);
     let done = finish(&mut q);
@@ -253,7 +255,7 @@ fn the_queue_is_resized_while_it_runs() {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
     // Fewer than four count as four; admitted requests stay.
-    q.set(Time(1), &[0], &Setting::Requests(2)).expect("a size");
+    q.set(Time(1), &[0], &Setting::HostQueue(HostQueueSetting::Requests(2))).expect("a size");
     let done = finish(&mut q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
@@ -265,12 +267,13 @@ fn the_queue_is_resized_while_it_runs() {
     for id in 0..6 {
         q.submit_to(Time::ZERO, request(id, Read, 1000 * id, 8));
     }
-    q.set(Time(1), &[0], &Setting::Requests(16)).expect("a size");
+    q.set(Time(1), &[0], &Setting::HostQueue(HostQueueSetting::Requests(16))).expect("a size");
     let done = finish(&mut q);
     let mut admitted: Vec<u64> = done.iter().map(|d| d.admitted.0).collect();
     admitted.sort_unstable();
     assert_eq!(admitted, [0, 0, 0, 0, 4000, 4000]);
-    let error = q.set(Time(9000), &[0], &Setting::Requests(70_000)).unwrap_err().to_string();
+    let error =
+        q.set(Time(9000), &[0], &Setting::HostQueue(HostQueueSetting::Requests(70_000))).unwrap_err().to_string();
     assert!(error.contains("got 70000, need at most 65536"), "{error}");
 }
 
@@ -523,13 +526,15 @@ fn nothing_is_lost_and_no_limit_is_passed() {
             };
             q.advance(now, &mut collect);
             if noise.below(40) == 0 {
-                q.set(now, &[0], &Setting::Requests(4 + noise.below(12) as u32)).expect("a size");
+                q.set(now, &[0], &Setting::HostQueue(HostQueueSetting::Requests(4 + noise.below(12) as u32)))
+                    .expect("a size");
             }
             if places == "blk-mq" && noise.below(60) == 0 {
                 let name = ["none", "deadline", "mq-deadline", "ranges"][noise.below(4) as usize];
                 let parameters = Default::default();
                 let name = name.into();
-                q.set(now, &[0], &Setting::Elevator { name, parameters }).expect("an elevator");
+                q.set(now, &[0], &Setting::HostQueue(HostQueueSetting::Elevator { name, parameters }))
+                    .expect("an elevator");
             }
             q.submit_to(now, request);
             under_way.insert(id, request);

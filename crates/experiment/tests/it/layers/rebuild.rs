@@ -3,7 +3,7 @@
 //! Members serve one request at a time, each block in 1 us.
 
 use super::mock::{finish, request, tree, Behaviour, Log, Mock};
-use headstack_block::layer::{ErrorKind, Request, Setting, Tree, PLUGINS};
+use headstack_block::layer::{ErrorKind, Request, Setting, Tree, VolumeSetting, PLUGINS};
 use headstack_block::Clock;
 use headstack_drive::Command::{self, Flush, Read, Write};
 use headstack_units::{Bandwidth, Time};
@@ -56,7 +56,7 @@ impl Run {
         let all = &*PLUGINS;
         let entry = all.get(name).expect("a layer");
         let mut volume = tree(entry, below.collect(), params).expect("a volume");
-        volume.set(Time::ZERO, &[0], &Setting::MemberReplaced(1)).expect("a member");
+        volume.set(Time::ZERO, &[0], &Setting::Volume(VolumeSetting::MemberReplaced(1))).expect("a member");
         let ends = Vec::new();
         Run { volume, log, ends }
     }
@@ -282,9 +282,9 @@ fn a_rebuild_keeps_to_its_rate() {
 fn a_rebuild_begins_anew_after_a_stop() {
     let mut run = Run::new("raid1", 2, 40_000 * WINDOW, "rebuild_rate = \"3 MB/s\"", None);
     run.until(2 * S);
-    for (at, rate) in [(2 * S, None), (20 * S, Some(Bandwidth(3e6)))] {
+    for (at, rate) in [(2 * S, Bandwidth(0.0)), (20 * S, Bandwidth(3e6))] {
         run.until(at);
-        let set = Setting::RebuildRate(rate);
+        let set = Setting::Volume(VolumeSetting::RebuildRate(rate));
         run.volume.set(Time(at), &[0], &set).expect("a rate");
     }
     let before = run.count("rebuilt_bytes");

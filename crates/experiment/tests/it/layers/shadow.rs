@@ -9,7 +9,7 @@
 use super::mock::{request, Mock};
 use super::world::{word, Disk, Level, Shape, Words, World, CHUNK, UNIT};
 use headstack_block::layer::volume::plan::Step;
-use headstack_block::layer::{raid1, raid10, raid5, Branch, Setting, Tree};
+use headstack_block::layer::{raid1, raid10, raid5, Branch, Setting, Tree, VolumeSetting};
 use headstack_block::{Clock, Member};
 use headstack_drive::Command;
 use headstack_schema::read_table;
@@ -357,19 +357,19 @@ fn volumes_keep_what_was_written_while_members_come_and_go() {
             t.random_requests(60);
             for round in 0..4 {
                 let member = t.noise.below(n) as u32;
-                t.set(Setting::MemberGone(member));
+                t.set(Setting::Volume(VolumeSetting::MemberGone(member)));
                 // Sometimes it comes back before its requests have ended.
                 t.random_requests(if round == 2 { 0 } else { 40 });
-                t.set(Setting::RebuildRate(None));
+                t.set(Setting::Volume(VolumeSetting::RebuildRate(Bandwidth(0.0))));
                 if round % 2 == 0 {
-                    t.set(Setting::MemberBack(member));
+                    t.set(Setting::Volume(VolumeSetting::MemberBack(member)));
                 } else {
                     t.settle_members();
                     t.garble(member);
-                    t.set(Setting::MemberReplaced(member));
+                    t.set(Setting::Volume(VolumeSetting::MemberReplaced(member)));
                 }
                 t.random_requests(40);
-                t.set(Setting::RebuildRate(Some(Bandwidth(1e9))));
+                t.set(Setting::Volume(VolumeSetting::RebuildRate(Bandwidth(1e9))));
                 t.random_requests(40);
                 t.settle();
                 t.check_members();
@@ -377,10 +377,10 @@ fn volumes_keep_what_was_written_while_members_come_and_go() {
             t.settle();
             t.read_all();
             for member in 0..n as u32 {
-                t.set(Setting::MemberGone(member));
+                t.set(Setting::Volume(VolumeSetting::MemberGone(member)));
                 t.read_all();
                 t.settle_members();
-                t.set(Setting::MemberBack(member));
+                t.set(Setting::Volume(VolumeSetting::MemberBack(member)));
             }
             assert_eq!(t.errors, 0);
             assert!(t.checked > 500, "{}", t.checked);
@@ -403,17 +403,17 @@ fn volumes_never_give_anything_else_than_what_was_written() {
                 let member = t.noise.below(n) as u32;
                 match t.noise.below(8) {
                     0..=2 if !gone[member as usize] => {
-                        t.set(Setting::MemberGone(member));
+                        t.set(Setting::Volume(VolumeSetting::MemberGone(member)));
                         gone[member as usize] = true;
                     }
                     0..=4 => {
                         // It may have left because of an error, or be about to come back.
-                        let _ = t.volume.set(t.now, &[0], &Setting::MemberBack(member));
+                        let _ = t.volume.set(t.now, &[0], &Setting::Volume(VolumeSetting::MemberBack(member)));
                         gone[member as usize] = false;
                     }
                     5 => {
-                        let rate = [None, Some(Bandwidth(1e8))][t.noise.below(2) as usize];
-                        t.set(Setting::RebuildRate(rate));
+                        let rate = [Bandwidth(0.0), Bandwidth(1e8)][t.noise.below(2) as usize];
+                        t.set(Setting::Volume(VolumeSetting::RebuildRate(rate)));
                     }
                     _ => {
                         let mut world = t.world.lock().unwrap();

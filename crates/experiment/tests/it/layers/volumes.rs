@@ -1,7 +1,9 @@
 //! The requests to members that a request to a volume leads to.
 
 use super::mock::{constants, finish, request, tree, Behaviour, Constant, Log, Mock};
-use headstack_block::layer::{ErrorKind, LayerCompletion, Request, Setting, Tree, PLUGINS};
+use headstack_block::layer::{
+    ErrorKind, HostQueueSetting, LayerCompletion, Request, Setting, Tree, VolumeSetting, PLUGINS,
+};
 use headstack_block::{Clock, Member};
 use headstack_drive::spec::Params;
 use headstack_drive::zoned::Sense;
@@ -229,13 +231,13 @@ fn degraded_reads_over_several_chunks_read_each_row_once() {
 #[test]
 fn what_cannot_be_read_any_more_says_so() {
     let (mut v, _) = volume("raid5", 4, "chunk = \"64 KiB\"\ngone = [0]");
-    v.set(Time::ZERO, &[0], &Setting::MemberGone(2)).expect("a member");
+    v.set(Time::ZERO, &[0], &Setting::Volume(VolumeSetting::MemberGone(2))).expect("a member");
     assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Read, CHUNK, 1).error, None, "on member 1");
     assert_eq!(one(&mut v, Write, CHUNK, ROW).error, Some(ErrorKind::MemberLost));
     let (mut v, _) = volume("raid1", 2, "gone = [0]");
     assert_eq!(one(&mut v, Read, 0, 1).error, None);
-    v.set(Time::ZERO, &[0], &Setting::MemberGone(1)).expect("a member");
+    v.set(Time::ZERO, &[0], &Setting::Volume(VolumeSetting::MemberGone(1))).expect("a member");
     assert_eq!(one(&mut v, Read, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Write, 0, 1).error, Some(ErrorKind::MemberLost));
     assert_eq!(one(&mut v, Flush, 0, 0).error, Some(ErrorKind::MemberLost));
@@ -356,7 +358,7 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     let mut done = Vec::new();
     v.advance(Time(500), &mut |d| done.push(*d));
     assert!(done.is_empty());
-    v.set(Time(500), &[0], &Setting::MemberGone(0)).expect("a member");
+    v.set(Time(500), &[0], &Setting::Volume(VolumeSetting::MemberGone(0))).expect("a member");
     done = finish(&mut v);
     let mut ends: Vec<_> = done.iter().map(|d| (d.id, d.completion.0, d.drive)).collect();
     ends.sort();
@@ -416,10 +418,10 @@ fn a_member_comes_back_when_what_it_had_has_ended() {
     // It began at 0 and ends at 1000 in any case.
     v.submit(0, 1, Read, 0, 1);
     assert_eq!(v.got(1), [(0, Read)]);
-    assert_eq!(v.set(500, Setting::MemberGone(0)), Ok(()));
-    assert_eq!(v.set(600, Setting::MemberBack(0)), Ok(()));
+    assert_eq!(v.set(500, Setting::Volume(VolumeSetting::MemberGone(0))), Ok(()));
+    assert_eq!(v.set(600, Setting::Volume(VolumeSetting::MemberBack(0))), Ok(()));
     // It is already waiting to come back.
-    for setting in [Setting::MemberBack(0), Setting::MemberReplaced(0)] {
+    for setting in [Setting::Volume(VolumeSetting::MemberBack(0)), Setting::Volume(VolumeSetting::MemberReplaced(0))] {
         let error = v.set(650, setting).unwrap_err();
         assert!(error.contains("need a member that is gone"), "{error}");
     }
@@ -450,18 +452,18 @@ fn a_member_turns_back_before_it_is_there() {
     for (replaced, want) in [(false, 0), (true, 1)] {
         let mut v = Watched::new("raid1", 2, "read_policy = \"first\"");
         v.submit(0, 1, Read, 0, 1);
-        assert_eq!(v.set(500, Setting::MemberGone(0)), Ok(()));
+        assert_eq!(v.set(500, Setting::Volume(VolumeSetting::MemberGone(0))), Ok(()));
         let returns = match replaced {
-            true => Setting::MemberReplaced(0),
-            false => Setting::MemberBack(0),
+            true => Setting::Volume(VolumeSetting::MemberReplaced(0)),
+            false => Setting::Volume(VolumeSetting::MemberBack(0)),
         };
         assert_eq!(v.set(600, returns), Ok(()));
-        assert_eq!(v.set(700, Setting::MemberGone(0)), Ok(()));
+        assert_eq!(v.set(700, Setting::Volume(VolumeSetting::MemberGone(0))), Ok(()));
         v.got(701);
         v.submit(2000, 2, Read, 0, 1);
         assert_eq!(v.got(2001), [(1, Read)], "it stays away");
         assert_eq!(counted(&v.volume, "members_lost"), 1);
-        assert_eq!(v.set(4000, Setting::MemberBack(0)), Ok(()));
+        assert_eq!(v.set(4000, Setting::Volume(VolumeSetting::MemberBack(0))), Ok(()));
         v.submit(4000, 3, Read, 0, 1);
         assert_eq!(v.got(4001), [(want, Read)], "replaced: {replaced}");
     }
@@ -476,9 +478,9 @@ fn what_waits_at_a_member_that_leaves_is_not_on_it() {
     v.submit(1, 2, Write, 64, 8);
     v.submit(2, 3, Read, 8, 1);
     assert_eq!(v.got(10), [(0, Read), (0, Write), (1, Write), (0, Read)]);
-    assert_eq!(v.set(100, Setting::MemberGone(0)), Ok(()));
+    assert_eq!(v.set(100, Setting::Volume(VolumeSetting::MemberGone(0))), Ok(()));
     assert_eq!(v.got(101), [(1, Read)]);
-    assert_eq!(v.set(200, Setting::MemberBack(0)), Ok(()));
+    assert_eq!(v.set(200, Setting::Volume(VolumeSetting::MemberBack(0))), Ok(()));
     v.submit(5000, 4, Read, 8, 1);
     v.submit(5000, 5, Read, 64, 8);
     assert_eq!(v.got(5001), [(0, Read), (1, Read)]);
@@ -526,7 +528,9 @@ fn of_zoned(name: &str, zoned: &[u32], members: u32) -> (Tree, Log) {
 fn a_member_that_refuses_its_rebuild_is_gone() {
     for (name, members, reads) in [("raid1", 2, 3), ("raid5", 4, 6), ("raid10", 4, 3)] {
         let (mut v, log) = of_zoned(name, &[1], members);
-        for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+        for setting in
+            [Setting::Volume(VolumeSetting::MemberGone(1)), Setting::Volume(VolumeSetting::MemberReplaced(1))]
+        {
             v.set(Time::ZERO, &[0], &setting).expect("a member");
         }
         assert!(finish(&mut v).is_empty());
@@ -538,7 +542,7 @@ fn a_member_that_refuses_its_rebuild_is_gone() {
         let stale = counted(&v, "stale_bytes");
         assert_eq!(stale, 100 * CHUNK * 512, "{name}");
         // Only a member that is gone can be replaced.
-        v.set(Time(1 << 40), &[0], &Setting::MemberReplaced(1)).expect("a member");
+        v.set(Time(1 << 40), &[0], &Setting::Volume(VolumeSetting::MemberReplaced(1))).expect("a member");
     }
 }
 
@@ -547,7 +551,7 @@ fn a_member_that_refuses_its_rebuild_is_gone() {
 #[test]
 fn what_a_source_refuses_stays_stale() {
     let (mut v, log) = of_zoned("raid1", &[0], 2);
-    for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+    for setting in [Setting::Volume(VolumeSetting::MemberGone(1)), Setting::Volume(VolumeSetting::MemberReplaced(1))] {
         v.set(Time::ZERO, &[0], &setting).expect("a member");
     }
     assert!(finish(&mut v).is_empty());
@@ -578,13 +582,15 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         let all = &*PLUGINS;
         let entry = all.get(name).expect("a layer");
         let mut v = tree(entry, below, params).expect("a volume");
-        for setting in [Setting::MemberGone(1), Setting::MemberReplaced(1)] {
+        for setting in
+            [Setting::Volume(VolumeSetting::MemberGone(1)), Setting::Volume(VolumeSetting::MemberReplaced(1))]
+        {
             v.set(Time::ZERO, &[0], &setting).expect("a member");
         }
         let lost = Time(if name == "raid5" { 100_000_000 } else { 1_000_000 });
         v.advance(lost, &mut |_| {});
         for source in sources {
-            v.set(lost, &[0], &Setting::MemberGone(*source)).expect("a member");
+            v.set(lost, &[0], &Setting::Volume(VolumeSetting::MemberGone(*source))).expect("a member");
         }
         for (i, lba) in [0, blocks / 2].into_iter().cycle().take(100).enumerate() {
             v.submit_to(Time(lost.0 + 1), request(i as u64, Read, lba, 8));
@@ -602,7 +608,7 @@ fn a_rebuild_ends_where_its_source_is_lost() {
         v.advance(Time(lost.0 + 1_000_000_000), &mut |_| {});
         assert_eq!(counted(&v, "rebuilt_bytes"), rebuilt);
         let back = Time(lost.0 + 2_000_000_000);
-        v.set(back, &[0], &Setting::MemberBack(sources[0])).expect("a member");
+        v.set(back, &[0], &Setting::Volume(VolumeSetting::MemberBack(sources[0]))).expect("a member");
         v.advance(Time(back.0 + lost.0), &mut |_| {});
         let more = counted(&v, "rebuilt_bytes");
         assert!(more > rebuilt + 100 * 65536, "{name} {text}: {more}");
@@ -656,10 +662,10 @@ fn volumes_refuse_what_does_not_fit() {
         assert!(error.contains(want), "{name} {text}: {error:?}");
     }
     let (mut v, _) = volume("raid0", 2, "");
-    let error = v.set(Time::ZERO, &[0], &Setting::MemberGone(0)).unwrap_err().to_string();
+    let error = v.set(Time::ZERO, &[0], &Setting::Volume(VolumeSetting::MemberGone(0))).unwrap_err().to_string();
     assert!(error.contains("a volume with redundancy"), "{error}");
-    let error = v.set(Time::ZERO, &[0, 5], &Setting::MemberGone(0)).unwrap_err().to_string();
+    let error = v.set(Time::ZERO, &[0, 5], &Setting::Volume(VolumeSetting::MemberGone(0))).unwrap_err().to_string();
     assert!(error.contains("got 5, need one of the 2 layers below"), "{error}");
-    let error = v.set(Time::ZERO, &[0], &Setting::Requests(8)).unwrap_err().to_string();
+    let error = v.set(Time::ZERO, &[0], &Setting::HostQueue(HostQueueSetting::Requests(8))).unwrap_err().to_string();
     assert!(error.contains("the volume raid0 supports"), "{error}");
 }

@@ -31,7 +31,7 @@ fn opened(set: Value) -> Result<Experiment, String> {
 fn indices_stand_as_parts_or_in_brackets() {
     for key in ["system.1.count", "system[1].count", "systems.1.count", "systems[1].count"] {
         let e = opened(json!({ key: 4 })).unwrap();
-        assert_eq!((e.system[0].count, e.system[1].count), (1, 4), "{key}");
+        assert_eq!((e.system[0].common.count, e.system[1].common.count), (1, 4), "{key}");
     }
 }
 
@@ -59,7 +59,7 @@ fn tables_are_merged_and_null_removes() {
     let e = e.unwrap();
     let synthetic = json!({ "n_requests": 5, "rate": "5/s", "reads": 1 });
     assert_eq!(json!(e.workload[0].synthetic), synthetic);
-    assert_eq!(e.system[0].settings.cache, None);
+    assert_eq!(e.system[0].common.settings.cache, None);
     assert_eq!((e.run.seed, e.cost.years), (3, 1.0));
 }
 
@@ -76,7 +76,7 @@ fn values_of_a_drive_replace_what_the_system_sets() {
         let e = opened(json!({ key: value })).unwrap();
         // Later entries replace earlier ones, so their order matters too.
         let system = &e.system[parse_key(key).unwrap()[1].index().unwrap()];
-        assert_eq!(json!(system.set).to_string(), want.to_string(), "{key}");
+        assert_eq!(json!(system.common.set).to_string(), want.to_string(), "{key}");
         if key.contains("drives") {
             assert_eq!(json!(system.drives[0].set), json!({ "queue.depth": 4 }));
         }

@@ -1,7 +1,7 @@
 //! Heads that are removed while the drive works, and taken back: capacity, sense data, health, time.
 
 use crate::iscsi::initiator::{options, sixteen, ten, Initiator, Server};
-use headstack_block::layer::{Bad, Fails, Setting};
+use headstack_block::layer::{Bad, Fails, FaultSetting, Setting};
 use headstack_target::iscsi::server;
 use headstack_target::power::{Afterwards, PowerLosses};
 
@@ -112,7 +112,7 @@ fn a_drive_that_removes_a_head_is_away() {
     session.settle(0);
     let away = Some((2, 0x04, 0x24));
     // It hangs in the middle of it.
-    set(&server, Setting::Stuck(None));
+    set(&server, Setting::Fault(FaultSetting::Stuck(None)));
     assert_eq!(remove(&mut session, 2, 0), None);
     assert_eq!(ready(&mut session), away);
     assert_eq!(sense(&mut session, &ten(READ, 0, 0, 1)), away);
@@ -127,13 +127,13 @@ fn a_drive_that_removes_a_head_is_away() {
     // Over any front end.
     let refused = server.handle.ask(|live| live.remake(0, &[4].into(), None).is_err());
     assert!(refused.unwrap());
-    set(&server, Setting::Gone(false));
+    set(&server, Setting::Fault(FaultSetting::Gone(false)));
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
-    set(&server, Setting::Stuck(None));
+    set(&server, Setting::Fault(FaultSetting::Stuck(None)));
     assert_eq!(restore(&mut session), None);
     assert_eq!(ready(&mut session), Some((2, 0x04, 0x25)));
     assert_eq!(bad_elements(&mut session).0, [(2, 0xfc, 0)]);
-    set(&server, Setting::Gone(false));
+    set(&server, Setting::Fault(FaultSetting::Gone(false)));
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
     assert_eq!(capacity(&mut session), 8 * SURFACE);
 }
@@ -145,7 +145,7 @@ fn a_removal_may_fail() {
     let server = served(losses);
     let mut session = server.session(1, &[]);
     session.settle(0);
-    let bad = |fails| Setting::Bad(Bad { unit: 0, block: 5000, blocks: 1, fails });
+    let bad = |fails| Setting::Fault(FaultSetting::Bad(Bad { unit: 0, block: 5000, blocks: 1, fails }));
     set(&server, bad(Fails::Writes));
     assert_eq!(remove(&mut session, 1, 0), None);
     assert_eq!(ready(&mut session), Some((3, 0x31, 0x04)));
@@ -156,11 +156,11 @@ fn a_removal_may_fail() {
     assert_eq!(ready(&mut session), Some((3, 0x31, 0x05)));
     assert_eq!(bad_elements(&mut session).0, [(1, 0xfb, 0)]);
     set(&server, bad(Fails::None));
-    set(&server, Setting::Stuck(None));
+    set(&server, Setting::Fault(FaultSetting::Stuck(None)));
     assert_eq!(remove(&mut session, 1, 0), None);
     server.handle.ask(|live| live.lose_power()).unwrap().unwrap();
     assert_eq!(ready(&mut session), Some((3, 0x31, 0x04)));
-    set(&server, Setting::Gone(false));
+    set(&server, Setting::Fault(FaultSetting::Gone(false)));
     assert_eq!(remove(&mut session, 1, 0), None);
     assert_eq!(ready(&mut session), Some((6, 0x2a, 0x09)));
     assert_eq!(capacity(&mut session), 7 * SURFACE);
@@ -177,7 +177,7 @@ fn the_rest_of_the_drive_stays() {
     let mut session = server.session(1, &[]);
     session.settle(0);
     let fail = |surface| {
-        let part = headstack_drive::Part { stack: 0, arm: 0, surface: Some(surface), warning: true };
+        let part = headstack_drive::Failure { stack: 0, arm: 0, surface: Some(surface), warning: true };
         let failed = move |live: &mut headstack_target::live::Live| live.set(&[0, 0], Setting::FailPart(part));
         server.handle.ask(failed).unwrap().unwrap();
     };

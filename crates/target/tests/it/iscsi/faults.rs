@@ -1,7 +1,7 @@
 //! Faults on purpose as a SCSI drive tells them, and commands that are aborted.
 
 use crate::iscsi::initiator::{header, options, ten, Initiator, Server, Unit};
-use headstack_block::layer::{Bad, Busy, Fails, Setting, Stuck, Weak};
+use headstack_block::layer::{Bad, Busy, Fails, FaultSetting, Setting, Stuck, Weak};
 use headstack_target::iscsi::server;
 use headstack_units::Span;
 
@@ -45,15 +45,15 @@ fn a_refused_write_changes_nothing() {
     session.settle(0);
     let (old, new) = (vec![1; 16 * 512], vec![2; 16 * 512]);
     assert_eq!(session.put(0, &ten(WRITE, 0, 1000, 16), &old, 0).status, 0);
-    let bad = Setting::Bad(Bad { unit: 0, block: 1009, blocks: 1, fails: Fails::Writes });
-    for (fault, key) in [(bad, 3), (Setting::Gone(true), 2)] {
+    let bad = Setting::Fault(FaultSetting::Bad(Bad { unit: 0, block: 1009, blocks: 1, fails: Fails::Writes }));
+    for (fault, key) in [(bad, 3), (Setting::Fault(FaultSetting::Gone(true)), 2)] {
         set(&server, fault);
         // WRITE, WRITE AND VERIFY, WRITE SAME.
         for (opcode, data) in [(WRITE, &new[..]), (0x2e, &new), (0x41, &new[..512])] {
             let answer = session.put(0, &ten(opcode, 0, 1000, 16), data, 0);
             assert_eq!(answer.sense.map(|s| s.0), Some(key), "{opcode:x}h");
         }
-        set(&server, Setting::Gone(false));
+        set(&server, Setting::Fault(FaultSetting::Gone(false)));
         let seen = session.ask(0, &ten(READ, 0, 1000, 16), 16 * 512);
         assert!(seen.data == old);
     }
@@ -73,7 +73,7 @@ fn recovered_errors_take_their_time() {
         (answer, after - before)
     };
     let takes = Span(700_000_000);
-    set(&server, Setting::Weak(Weak { unit: 0, block: 1003, blocks: 2, takes }));
+    set(&server, Setting::Fault(FaultSetting::Weak(Weak { unit: 0, block: 1003, blocks: 2, takes })));
     let (answer, time) = timed(&mut session);
     assert_eq!((answer.status, answer.data.len()), (0, 8 * 512));
     // At most some tens of ms besides.
@@ -99,12 +99,12 @@ fn a_busy_drive_says_so() {
     let server = Server::start();
     let mut session = server.session(1, &[]);
     session.settle(0);
-    set(&server, Setting::Busy(Busy { lasts: Span(3_600_000_000_000) }));
+    set(&server, Setting::Fault(FaultSetting::Busy(Busy { lasts: Span(3_600_000_000_000) })));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0x08);
     assert_eq!(session.put(0, &ten(WRITE, 0, 0, 1), &[1; 512], 512).status, 0x08);
     assert_eq!(session.ask(0, &[0; 6], 0).status, 0x08);
     assert_eq!(session.ask(0, &[0x12, 0, 0, 0, 96, 0], 96).status, 0);
-    set(&server, Setting::Busy(Busy { lasts: Span::ZERO }));
+    set(&server, Setting::Fault(FaultSetting::Busy(Busy { lasts: Span::ZERO })));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).data, [0; 512], "nothing was written");
 }
 
@@ -116,19 +116,19 @@ fn a_failure_is_predicted() {
     session.settle(0);
     let request = [0x03, 0, 0, 0, 18, 0];
     assert_eq!(session.ask(0, &request, 18).data[12], 0);
-    set(&server, Setting::PredictsFailure(true));
+    set(&server, Setting::Fault(FaultSetting::PredictsFailure(true)));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0, "told to nobody by default");
     let sense = session.ask(0, &request, 18).data;
     assert_eq!((sense[2], sense[12], sense[13]), (0, 0x5d, 0));
     assert_eq!(logged(&mut session, 0x2f, 0) >> 8, 0x5d00);
     assert_eq!(session.ask(0, &[0x1d, 4, 0, 0, 0, 0], 0).sense, Some((4, 0x3e, 0x03)));
-    set(&server, Setting::PredictsFailure(false));
+    set(&server, Setting::Fault(FaultSetting::PredictsFailure(false)));
     assert_eq!(session.ask(0, &ten(READ, 0, 0, 1), 512).status, 0);
     assert_eq!(session.ask(0, &request, 18).data[12], 0);
     // MRIE 3 is none of those that there are.
     assert_eq!(select(&mut session, 0x1c, &[(3, 3)]), Some((5, 0x26, 0)));
     assert_eq!(select(&mut session, 0x1c, &[(3, 2)]), None);
-    set(&server, Setting::PredictsFailure(true));
+    set(&server, Setting::Fault(FaultSetting::PredictsFailure(true)));
     // What changes in the drive is seen with the next command, which may pass.
     let ends: Vec<_> = (0..2).map(|_| session.ask(0, &ten(READ, 0, 0, 1), 512).sense).collect();
     assert!(ends.contains(&Some((6, 0x5d, 0))), "{ends:?}");
@@ -177,7 +177,7 @@ fn an_aborted_command_leaves_the_drive() {
     session.settle(0);
     for hangs in [false, true] {
         if hangs {
-            set(&server, Setting::Stuck(Some(Stuck { lasts: Span(3_600_000_000_000) })));
+            set(&server, Setting::Fault(FaultSetting::Stuck(Some(Stuck { lasts: Span(3_600_000_000_000) }))));
         }
         let mut tags = Vec::new();
         for i in 0..16u32 {
@@ -194,7 +194,7 @@ fn an_aborted_command_leaves_the_drive() {
         let left = server.outstanding();
         assert!(left <= most, "{left} commands are left, hangs: {hangs}");
         if hangs {
-            set(&server, Setting::Stuck(Some(Stuck { lasts: Span::ZERO })));
+            set(&server, Setting::Fault(FaultSetting::Stuck(Some(Stuck { lasts: Span::ZERO }))));
         }
         server.until_outstanding(0);
         let read = session.ask(0, &ten(READ, 0, 5, 1), 512);

@@ -243,7 +243,7 @@ fn limits_are_set_by_mode_select() {
     let set = server.handle.ask(|live| {
         let (now, system) = live.system();
         let (path, _) = system.view(now, 0).drive.unwrap();
-        let limits = DriveSetting::DurationLimits(Box::new(limits));
+        let limits = DriveSetting::DurationLimits(limits);
         live.set(&path, Setting::Drive(limits))
     });
     set.unwrap().unwrap();

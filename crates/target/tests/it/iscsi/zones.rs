@@ -1,7 +1,7 @@
 //! A host-managed drive, and faults: the sense data that an initiator gets.
 
 use crate::iscsi::initiator::{options, sixteen, ten, toml, Initiator, Server, SMALL};
-use headstack_block::layer::{Bad, Becomes, FailedZone, Fails, Setting};
+use headstack_block::layer::{Bad, Becomes, FailedZone, Fails, FaultSetting, Setting};
 use headstack_drive::zoned::{ZoneCondition, ZoneDescriptor, ZoneType};
 use headstack_scsi::commands::zones::ZoneList;
 use headstack_target::iscsi::server;
@@ -199,7 +199,7 @@ fn faults_have_the_sense_of_a_drive() {
         let done = server.handle.ask(move |live| live.set_fault(&[], setting));
         done.unwrap().unwrap();
     };
-    set(Setting::Bad(Bad { unit: 0, block: 1003, blocks: 2, fails: Fails::Reads }));
+    set(Setting::Fault(FaultSetting::Bad(Bad { unit: 0, block: 1003, blocks: 2, fails: Fails::Reads })));
     let unit = session.command_header(0, 0xc1, &ten(0x28, 0, 1000, 8), 8 * 512);
     session.send(&unit, &[]);
     let failed = session.next().unwrap();
@@ -208,9 +208,9 @@ fn faults_have_the_sense_of_a_drive() {
     assert_eq!(sense[3..7], 1003u32.to_be_bytes());
     assert_eq!(session.put(0, &ten(0x2a, 0, 1000, 8), &[9; 8 * 512], 0).status, 0);
     assert_eq!(session.ask(0, &ten(0x28, 0, 1000, 8), 8 * 512).data, [9; 8 * 512]);
-    set(Setting::Gone(true));
+    set(Setting::Fault(FaultSetting::Gone(true)));
     assert_eq!(session.ask(0, &ten(0x28, 0, 0, 1), 512).sense, Some((2, 0x04, 0)));
-    set(Setting::Gone(false));
+    set(Setting::Fault(FaultSetting::Gone(false)));
     assert_eq!(session.ask(0, &ten(0x28, 0, 0, 1), 512).status, 0);
 }
 
@@ -345,7 +345,7 @@ fn unreadable_without_first_head(name: &str) -> Vec<u64> {
     let server = zoned_drive(name, PowerLosses::default());
     let mut session = server.session(1, &[]);
     session.settle(0);
-    let part = headstack_drive::Part { stack: 0, arm: 0, surface: Some(0), warning: true };
+    let part = headstack_drive::Failure { stack: 0, arm: 0, surface: Some(0), warning: true };
     let failed = (server.handle).ask(move |live| live.set(&[0, 0], Setting::FailPart(part)));
     failed.unwrap().unwrap();
     // VERIFY(16) of each zone, without data.

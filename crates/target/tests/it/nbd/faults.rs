@@ -1,7 +1,7 @@
 //! Faults and losses of power, as a client sees them. Times are simulated; nothing waits.
 
 use crate::nbd::client::{folder, options, Client, Server, DRIVES, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
-use headstack_block::layer::{Setting, Slow};
+use headstack_block::layer::{FaultSetting, Setting, Slow};
 use headstack_schema::Parameter;
 use headstack_sim::change::Change;
 use headstack_target::history::Torn;
@@ -129,7 +129,7 @@ fn slow_requests_are_as_late_as_asked_for() {
     let times = |by_ms: i64| -> Vec<u64> {
         let server = Server::start("ibm-18es", 0.0);
         let mut client = server.client(false);
-        let slow = Setting::Slow(Slow { ratio: 1.0, by: Span(by_ms * 1_000_000), lasts: None });
+        let slow = Setting::Fault(FaultSetting::Slow(Slow { ratio: 1.0, by: Span(by_ms * 1_000_000), lasts: None }));
         let set = move |live: &mut Live| live.set_fault(&[], slow);
         server.handle().ask(set).unwrap().unwrap();
         // One read: what follows would find the platter at another angle.

@@ -2,7 +2,7 @@ use headstack_control::map::Point;
 use headstack_control::policy::feed_forward::*;
 use headstack_control::policy::{Input, Policy};
 use headstack_control::{Command, Device, Params, Sample};
-use headstack_schema::Reader;
+use headstack_schema::read_table;
 use headstack_units::{Time, Watts};
 
 fn step(policy: &mut FeedForward, s: u64, cap: Option<f64>, watts: f64) {
@@ -14,7 +14,8 @@ fn step(policy: &mut FeedForward, s: u64, cap: Option<f64>, watts: f64) {
 /// The largest correction after a change at 5 s that is measured at 11 s; `interruption` is the cap at 6 s.
 fn corrected(interruption: Option<f64>) -> f64 {
     let device = Device::default();
-    let mut policy = FeedForward::new(&mut Reader::new(&Params::new()), &[device]).expect("it builds");
+    let mut policy =
+        FeedForward::new(&mut read_table(&Params::new()).expect("they fit"), &[device]).expect("it builds");
     step(&mut policy, 0, Some(8.5), 9.15);
     step(&mut policy, 5, Some(8.5), 9.15);
     step(&mut policy, 6, interruption, 9.15);
@@ -43,7 +44,7 @@ fn the_tolerance_itself_is_within_it() {
     // The first cap leads to the middle point, the second is in force for several periods.
     let settled = |watts: f64| {
         let device = Device::default();
-        let mut policy = FeedForward::new(&mut Reader::new(&table), &[device]).expect("it builds");
+        let mut policy = FeedForward::new(&mut read_table(&table).expect("they fit"), &[device]).expect("it builds");
         let begun = (0..=15).map(|s| (s, 8.75, 8.5));
         let rest = (16..=60).map(|s| (s, 8.5, watts));
         let mut seen = Vec::new();
@@ -64,7 +65,8 @@ fn the_tolerance_itself_is_within_it() {
 #[test]
 fn corrections_reach_their_bounds() {
     let device = Device::default();
-    let mut policy = FeedForward::new(&mut Reader::new(&Params::new()), &[device]).expect("it builds");
+    let mut policy =
+        FeedForward::new(&mut read_table(&Params::new()).expect("they fit"), &[device]).expect("it builds");
     let at = policy.latency.best(&policy.maps[0]);
     let point_w = policy.maps[0][at].power_w;
     for (error_w, want) in
