@@ -36,7 +36,7 @@ pub(crate) struct Mechanism {
 pub(crate) struct Coupling {
     /// How far the platter was turned on by waits that a limit study shortens.
     pub turned: Turn,
-    /// Movements of the first head set: start in nanoseconds, and target cylinder.
+    /// Movements of the first head set: start, and target cylinder.
     pub moves: Vec<(Time, u32)>,
 }
 
@@ -121,7 +121,7 @@ impl Mechanism {
         let last = i64::from(m.seek.positions()) - 1;
         let target = |p: &HeadSet| (base + i64::from(p.offset)).clamp(0, last) as u32;
         let distance = self.arms[0].cylinder.abs_diff(target(&head_sets[0]));
-        let there = at.after(u64::from(m.seek.ns(distance)));
+        let there = at.after(m.seek.time(distance));
         for (arm, head_set) in self.arms.iter_mut().zip(head_sets) {
             arm.cylinder = target(head_set);
         }

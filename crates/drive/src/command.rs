@@ -4,7 +4,7 @@ use crate::join::{All, Part};
 use crate::sense::{LimitEnd, Sense};
 pub use headstack_engine::Command;
 use headstack_schema::SpecError;
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 
 /// What the host asks for a command's turn: a duration limit or a priority, never both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -79,22 +79,22 @@ pub struct DriveRequest {
     pub hint: Hint,
 }
 
-/// The shares of a request's response time, in nanoseconds. The six shares add up to the response time
+/// The shares of a request's response time. The six shares add up to the response time
 /// exactly. Where work overlaps, the time is charged to the part that was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Components {
     /// Time that the request waits for other requests or for the mechanism.
-    pub queue: u64,
+    pub queue: Span,
     /// Command processing that was not hidden behind a wait.
-    pub overhead: u64,
+    pub overhead: Span,
     /// Arm movement, head switch and settling.
-    pub seek: u64,
+    pub seek: Span,
     /// Rotational latency.
-    pub rotation: u64,
+    pub rotation: Span,
     /// Sectors passing under the head, including switches inside the transfer.
-    pub transfer: u64,
+    pub transfer: Span,
     /// Link transfer that is not hidden behind the medium.
-    pub bus: u64,
+    pub bus: Span,
 }
 
 /// A completed request.
@@ -139,13 +139,13 @@ impl Completion {
 
     /// The completion of a command that ends without service at `now`, with an error.
     pub(crate) fn ended(request: &DriveRequest, arrival: Time, now: Time) -> Completion {
-        let components = Components { queue: now.ns_from(arrival), ..Components::default() };
+        let components = Components { queue: now.span_from(arrival), ..Components::default() };
         Completion { arrival, components, ..Completion::refused(request, now) }
     }
 
     /// The command waits, if needed, until `at`.
     pub(crate) fn held_until(&mut self, at: Time) {
-        self.components.queue += at.0.saturating_sub(self.completion.0);
+        self.components.queue += at.since(self.completion);
         self.completion = self.completion.max(at);
     }
 }

@@ -8,7 +8,7 @@ use crate::seek::{SeekModel, SeekTable};
 use crate::spec::{DriveSpec, GeometrySpec};
 use headstack_engine::SpecError;
 use headstack_schema::Plugins;
-use headstack_units::{nearest, Rotation, Time, Turn};
+use headstack_units::{nearest, Rotation, Span, Time, Turn};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
@@ -29,18 +29,18 @@ impl Arm {
     pub const NO_HEAD: u16 = u16::MAX;
 }
 
-/// Positioning time of an access, in nanoseconds.
+/// Positioning time of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Positioning {
     /// Seek or head switch, with settling.
-    pub seek: u64,
+    pub seek: Span,
     /// Rotational latency: the wait until the sector's leading edge.
-    pub rotation: u64,
+    pub rotation: Span,
 }
 
 impl Positioning {
     /// Seek and rotational latency together.
-    pub fn total(self) -> u64 {
+    pub fn total(self) -> Span {
         self.seek + self.rotation
     }
 }
@@ -49,10 +49,10 @@ impl Positioning {
 /// sequential accesses a turn. The tolerance is 2e-6 turn.
 pub(crate) const REACHED: u64 = u64::MAX - 36_893_488_147_419;
 
-/// `value` if `condition` holds, else 0; computed without a jump.
+/// `span` if `condition` holds, else zero; computed without a jump.
 #[inline(always)]
-fn only_if(condition: bool, value: u64) -> u64 {
-    value & (condition as u64).wrapping_neg()
+fn only_if(condition: bool, span: Span) -> Span {
+    Span(span.0 & -i64::from(condition))
 }
 
 /// The mechanics of one unit. Clones share the layout and the seek table.
@@ -64,10 +64,10 @@ pub struct Mechanics {
     pub seek: SeekTable,
     /// The spindle.
     pub rotation: Rotation,
-    /// Time of a head switch in nanoseconds.
-    pub head_switch_ns: u64,
-    /// Time added to seeks before a write, in nanoseconds; may be negative.
-    pub write_settle_ns: i64,
+    /// Time of a head switch.
+    pub head_switch: Span,
+    /// Time added to seeks before a write; may be negative.
+    pub write_settle: Span,
     settle_after_head_switch: bool,
     settle_before_every_write: bool,
     rotation_scale: f64,
@@ -89,15 +89,15 @@ impl Mechanics {
     ) -> Result<Mechanics, SpecError> {
         let layout: Arc<dyn Layout> = Arc::from(layout::build(geometry, layouts)?);
         let p = &spec.positioning;
-        let scaled = |ns: i64| (ns as f64 * p.seek_scale).round() as i64;
+        let scaled = |span: Span| Span((span.0 as f64 * p.seek_scale).round() as i64);
         Ok(Mechanics {
             seek: SeekTable::build(&spec.seek, geometry.cylinders, p.seek_constant, seeks)?
                 .scaled(p.seek_scale)
                 .in_steps(layout.steps_per_cylinder()),
             layout,
             rotation: Rotation::new(geometry.rotation_speed),
-            head_switch_ns: scaled(p.head_switch.0) as u64,
-            write_settle_ns: scaled(p.write_settle.0),
+            head_switch: scaled(p.head_switch),
+            write_settle: scaled(p.write_settle),
             rotation_scale: p.rotation_scale,
             settle_after_head_switch: p.settle_after_head_switch,
             settle_before_every_write: p.settle_before_every_write,
@@ -137,46 +137,47 @@ impl Mechanics {
         cylinder * steps + steps / 2
     }
 
-    /// Time to bring `arm` onto the track of a place, in nanoseconds: the longer of seek and head switch, and
+    /// Time to bring `arm` onto the track of a place: the longer of seek and head switch, and
     /// write settling before a write (without a seek only if the drive does so). Zero on the same track.
     #[inline]
-    pub fn move_ns(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> u64 {
-        let seek = self.seek.ns(arm.cylinder.abs_diff(cylinder));
+    pub fn move_time(&self, arm: &Arm, cylinder: u32, head: u16, write: bool) -> Span {
+        let seek = self.seek.time(arm.cylinder.abs_diff(cylinder));
         // Computed without jumps: the processor cannot predict whether heads differ or a command writes.
-        let switch = only_if(arm.head != head, self.head_switch_ns);
-        let t = u64::from(seek).max(switch);
-        let settles =
-            (self.settle_after_head_switch & (t > 0)) | self.settle_before_every_write | (arm.cylinder != cylinder);
-        let settle = only_if(write & settles, self.write_settle_ns as u64);
-        (t.wrapping_add(settle) as i64).max(0) as u64
+        let switch = only_if(arm.head != head, self.head_switch);
+        let t = seek.max(switch);
+        let settles = (self.settle_after_head_switch & (t > Span::ZERO))
+            | self.settle_before_every_write
+            | (arm.cylinder != cylinder);
+        let settle = only_if(write & settles, self.write_settle);
+        (t + settle).max(Span::ZERO)
     }
 
-    /// Rotational latency from `at` until `angle` is under the heads of `arm`, in nanoseconds.
+    /// Rotational latency from `at` until `angle` is under the heads of `arm`.
     #[inline]
-    pub fn wait_ns(&self, arm: &Arm, angle: Turn, at: Time) -> u64 {
+    pub fn wait_time(&self, arm: &Arm, angle: Turn, at: Time) -> Span {
         self.wait_for(self.ahead(arm, angle, at))
     }
 
-    /// Rotational latency while the platter turns by `ahead`, in nanoseconds.
+    /// Rotational latency while the platter turns by `ahead`.
     #[inline]
-    pub(crate) fn wait_for(&self, ahead: Turn) -> u64 {
+    pub(crate) fn wait_for(&self, ahead: Turn) -> Span {
         let wait = self.rotation.time_for(ahead);
         if self.rotation_scale == 1.0 {
             wait
         } else {
-            (wait as f64 * self.rotation_scale).round() as u64
+            Span((wait.0 as f64 * self.rotation_scale).round() as i64)
         }
     }
 
-    /// How late the head is for a sector that it reaches without a wait, in nanoseconds. Over many commands
+    /// How late the head is for a sector that it reaches without a wait. Over many commands
     /// the rounding of times to nanoseconds would add up and cost a turn. So a transfer that starts a few
     /// nanoseconds late still ends on time.
     #[inline]
-    pub fn late_ns(&self, arm: &Arm, angle: Turn, at: Time) -> u64 {
+    pub fn late_by(&self, arm: &Arm, angle: Turn, at: Time) -> Span {
         let under = self.rotation.angle_at(at);
         let late = under.since(angle.plus(arm.angle));
         if late.0 < (u64::MAX - REACHED) / 4 || late.0 > u64::MAX - REACHED {
-            0
+            Span::ZERO
         } else {
             self.rotation.time_for(late)
         }
@@ -210,8 +211,8 @@ impl Mechanics {
     /// Positioning time of an access whose movement may start at `at`.
     #[inline]
     pub fn position(&self, arm: &Arm, place: &Place, write: bool, at: Time) -> Positioning {
-        let seek = self.move_ns(arm, place.cylinder, place.head, write);
-        Positioning { seek, rotation: self.wait_ns(arm, place.angle, at.after(seek)) }
+        let seek = self.move_time(arm, place.cylinder, place.head, write);
+        Positioning { seek, rotation: self.wait_time(arm, place.angle, at.after(seek)) }
     }
 
     /// Physical sectors per second that a long read from the sector `first` on gets, over so many runs
@@ -224,10 +225,10 @@ impl Mechanics {
     pub fn sustained_sectors_per_s(&self, first: u64, runs: u32) -> Option<f64> {
         let mut place = self.layout.locate(first)?;
         let mut arm = Arm { cylinder: place.cylinder, head: place.head, ..Arm::default() };
-        let begin = Time(self.wait_ns(&arm, place.angle, Time::ZERO));
+        let begin = Time::ZERO.after(self.wait_time(&arm, place.angle, Time::ZERO));
         let (mut sector, mut at) = (first, begin);
         for _ in 0..runs {
-            at = at.after(Mechanics::pass_ns(place.run, place.sector_ns));
+            at = at.after(Mechanics::pass_time(place.run, place.sector_ns));
             sector += u64::from(place.run);
             if !self.layout.locate_into(sector, &mut place) {
                 break;
@@ -235,13 +236,12 @@ impl Mechanics {
             at = at.after(self.position(&arm, &place, false, at).total());
             (arm.cylinder, arm.head) = (place.cylinder, place.head);
         }
-        Some((sector - first) as f64 / (at.ns_from(begin) as f64 * 1e-9))
+        Some((sector - first) as f64 / at.span_from(begin).as_secs_f64())
     }
 
-    /// Time that `count` sectors take to pass under a head or over a link, in nanoseconds, rounded to the
-    /// nearest.
+    /// Time that `count` sectors take to pass under a head or over a link, rounded to the nearest nanosecond.
     #[inline]
-    pub fn pass_ns(count: u32, sector_ns: f64) -> u64 {
-        nearest(f64::from(count) * sector_ns)
+    pub fn pass_time(count: u32, sector_ns: f64) -> Span {
+        Span(nearest(f64::from(count) * sector_ns))
     }
 }

@@ -14,7 +14,7 @@ use crate::power::conditions::{ConditionEnergy, ConditionTime, Conditions};
 use crate::power::StateWatts;
 use headstack_engine::ByMode;
 use headstack_schema::Columns;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use serde::Serialize;
 
 /// Time in each state and its energy, from the last reset to a given time.
@@ -157,12 +157,12 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// Nanoseconds in low-power conditions from the start of the period, and what they took; `None` if there were none.
+    /// Time in low-power conditions from the start of the period, and what they took; `None` if there were none.
     /// `low` is the time up to now.
     #[inline]
-    fn low_power(&self, low: Option<&ConditionTime>) -> Option<(u64, ConditionEnergy)> {
+    fn low_power(&self, low: Option<&ConditionTime>) -> Option<(Span, ConditionEnergy)> {
         let low = low.filter(|low| **low != self.low)?.since(&self.low);
-        Some((low.total_ns(), low.energy(&self.conditions)))
+        Some((low.total(), low.energy(&self.conditions)))
     }
 }
 
@@ -236,8 +236,8 @@ impl Meter {
         let sum = active.since(&epoch.active_time);
         let [(_, seek), (_, rotation), (_, transfer)] = self.states(&epoch.watts, &sum);
         let low = epoch.low_power(low);
-        let low_ns = low.as_ref().map_or(0, |low| low.0);
-        let idle = self.ready_s(epoch, until, &sum, low_ns) * epoch.watts.idle;
+        let low_time = low.as_ref().map_or(Span::ZERO, |low| low.0);
+        let idle = self.ready_s(epoch, until, &sum, low_time) * epoch.watts.idle;
         let (idle, standby) = match low {
             None => (idle, 0.0),
             Some((_, low)) => (idle + low.low_idle().energy_j, low.all_standby().energy_j),
@@ -246,14 +246,14 @@ impl Meter {
     }
 
     /// Seconds from the start of a period to `until` in which the drive was ready and not active.
-    fn ready_s(&self, epoch: &Epoch, until: Time, active: &ActiveTime, low_ns: u64) -> f64 {
+    fn ready_s(&self, epoch: &Epoch, until: Time, active: &ActiveTime, low_time: Span) -> f64 {
         // Computed in whole nanoseconds, so that the remainder is exact.
-        let elapsed = i128::from(until.ns_since(epoch.from)) - i128::from(low_ns);
-        let busy = i128::from(active.seek + active.rotation + active.transfer);
+        let elapsed = i128::from(until.since(epoch.from).0) - i128::from(low_time.0);
+        let busy = i128::from((active.seek + active.rotation + active.transfer).0);
         let ready = elapsed * self.at_once as i128 - busy;
         debug_assert!(
             ready >= 0,
-            "{ready} ns ready of {elapsed} ns with {} at once: {active:?}, {low_ns} ns low",
+            "{ready} ns ready of {elapsed} ns with {} at once: {active:?}, {low_time:?} low",
             self.at_once
         );
         ready as f64 * 1e-9 / self.at_once as f64
@@ -273,9 +273,9 @@ impl Meter {
             }
         }
         let [(seek_s, seek_j), (rotation_s, rotation_j), (transfer_s, transfer_j)] = self.states(w, &sum);
-        let (low_ns, conditions) = epoch.low_power(low).unwrap_or_default();
+        let (low_time, conditions) = epoch.low_power(low).unwrap_or_default();
         let (low_idle, standby) = (conditions.low_idle(), conditions.all_standby());
-        let ready_s = self.ready_s(epoch, until, &sum, low_ns);
+        let ready_s = self.ready_s(epoch, until, &sum, low_time);
         DriveEnergy {
             idle_s: ready_s + low_idle.time_s,
             seek_s,
@@ -301,8 +301,8 @@ impl Meter {
 
     /// Seconds and joules of one kind of work, over all active states.
     fn work(&self, w: &StateWatts, time: &ActiveTime) -> WorkEnergy {
-        let time_s = (time.seek + time.rotation + time.transfer) as f64 * 1e-9 / self.at_once as f64;
-        let added = |ns: u64, watts: f64| ns as f64 * 1e-9 * (watts - w.idle);
+        let time_s = (time.seek + time.rotation + time.transfer).as_secs_f64() / self.at_once as f64;
+        let added = |time: Span, watts: f64| time.as_secs_f64() * (watts - w.idle);
         WorkEnergy {
             time_s,
             energy_j: time_s * w.idle
@@ -316,8 +316,8 @@ impl Meter {
     /// Seconds and joules of seek, rotation and transfer.
     fn states(&self, w: &StateWatts, time: &ActiveTime) -> [(f64, f64); 3] {
         // Each assembly in the state draws the additional power.
-        let state = |ns: u64, watts: f64| {
-            let assembly_s = ns as f64 * 1e-9;
+        let state = |time: Span, watts: f64| {
+            let assembly_s = time.as_secs_f64();
             let mean_s = assembly_s / self.at_once as f64;
             (mean_s, mean_s * w.idle + assembly_s * (watts - w.idle))
         };

@@ -8,7 +8,7 @@
 
 use crate::power::conditions::ConditionPhase;
 use crate::power::seek_energy::SeekEnergy;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// What an assembly does during a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,12 +96,12 @@ pub struct Phase {
     pub condition: Option<ConditionPhase>,
 }
 
-/// Time in each active state, in nanoseconds, and the energy of seeks by distance.
+/// Time in each active state, and the energy of seeks by distance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ActiveTime {
-    pub seek: u64,
-    pub rotation: u64,
-    pub transfer: u64,
+    pub seek: Span,
+    pub rotation: Span,
+    pub transfer: Span,
     /// Nanojoules; zero for drives whose description does not say how a seek's energy depends on distance.
     pub seek_nj: u64,
 }
@@ -165,9 +165,9 @@ impl MechanicalAccess {
     #[inline]
     fn whole(&self) -> ActiveTime {
         ActiveTime {
-            seek: self.there.ns_from(self.start),
-            rotation: self.first.ns_from(self.there),
-            transfer: self.end.ns_from(self.first),
+            seek: self.there.span_from(self.start),
+            rotation: self.first.span_from(self.there),
+            transfer: self.end.span_from(self.first),
             seek_nj: 0,
         }
     }
@@ -175,7 +175,7 @@ impl MechanicalAccess {
     /// Time in each state before `until`.
     #[inline]
     pub fn part(&self, until: Time) -> ActiveTime {
-        let within = |from: Time, to: Time| to.min(until).ns_since(from);
+        let within = |from: Time, to: Time| to.min(until).since(from);
         ActiveTime {
             seek: within(self.start, self.there),
             rotation: within(self.there, self.first),
@@ -194,17 +194,17 @@ impl MechanicalAccess {
             // Also a movement that takes no time.
             return whole;
         }
-        let passed = u128::from(until.ns_from(self.start));
-        let spent = u128::from(whole) * passed / u128::from(self.there.ns_from(self.start));
+        let passed = until.span_from(self.start).0 as u128;
+        let spent = u128::from(whole) * passed / self.there.span_from(self.start).0 as u128;
         whole - spent as u64
     }
 
-    /// Tells the phases. Of a seek before a write, the last `write_settle_ns` are told as settling.
-    fn tell(&self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
+    /// Tells the phases. Of a seek before a write, the last `write_settle` is told as settling.
+    fn tell(&self, assembly: u32, write_settle: Span, sink: &mut dyn FnMut(&Phase)) {
         let settled_from = match (self.distance > 0, self.write) {
             (false, _) => self.start,
             (true, false) => self.there,
-            (true, true) => self.there.before(write_settle_ns).max(self.start),
+            (true, true) => self.there.before(write_settle).max(self.start),
         };
         for (kind, from, to) in [
             (PhaseKind::Seek, self.start, settled_from),
@@ -410,9 +410,9 @@ impl Timeline {
     }
 
     /// Gives all phases that were not told yet to `sink`.
-    pub fn tell(&mut self, assembly: u32, write_settle_ns: u64, sink: &mut dyn FnMut(&Phase)) {
+    pub fn tell(&mut self, assembly: u32, write_settle: Span, sink: &mut dyn FnMut(&Phase)) {
         if let Some(untold) = self.recorder.as_mut().and_then(|w| w.untold.as_mut()) {
-            untold.drain(..).for_each(|s| s.tell(assembly, write_settle_ns, sink));
+            untold.drain(..).for_each(|s| s.tell(assembly, write_settle, sink));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::command::{Command, DriveRequest};
 use crate::design::DriveDesign;
 use crate::options::DriveOptions;
 use headstack_engine::SpecError;
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 use std::sync::Arc;
 
 /// One request of a closed-loop replay.
@@ -19,11 +19,11 @@ pub struct ReplayRequest {
     pub lba: u64,
     /// Number of 512-byte blocks.
     pub blocks: u32,
-    /// Pause after its completion, in nanoseconds.
-    pub think_ns: u64,
+    /// Pause after its completion.
+    pub think: Span,
 }
 
-/// Response time of each request in nanoseconds, from a new drive of this design; `None` for a request that
+/// Response time of each request, from a new drive of this design; `None` for a request that
 /// the drive refused.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn replay_closed(
     design: &Arc<DriveDesign>,
     options: &DriveOptions,
     requests: &[ReplayRequest],
-) -> Result<Vec<Option<u64>>, SpecError> {
+) -> Result<Vec<Option<Span>>, SpecError> {
     let mut drive = design.drive(options)?;
     let mut now = Time::ZERO;
     let mut responses = Vec::with_capacity(requests.len());
@@ -45,10 +45,10 @@ pub fn replay_closed(
         let mut end = now;
         drive.advance(Time::NEVER, &mut |c| {
             end = c.completion;
-            response = (!c.error).then_some(c.completion.0 - c.arrival.0);
+            response = (!c.error).then_some(c.completion.span_from(c.arrival));
         });
         responses.push(response);
-        now = Time(end.0.saturating_add(r.think_ns));
+        now = end + r.think;
         if now > Time::LATEST {
             let got = format!("a pause that ends at {} ns", now.0);
             return Err(SpecError::new(format!("request {}", id + 1), got, Time::LATEST_SHOWN));

@@ -16,6 +16,7 @@ use headstack_experiment::result::SystemResult;
 use headstack_experiment::{Inputs, RunError};
 use headstack_schema::{Column, Field, ModelKind, Parameter, Plugin, Plugins, Usual};
 use headstack_trace::ValidateRecord;
+use headstack_units::Span;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -164,7 +165,7 @@ fn zones(layout: &dyn Layout) -> Vec<(u64, Place)> {
 fn seeks(mechanics: &Mechanics, cylinders: u32) -> (Vec<[f64; 2]>, f64) {
     let step = (cylinders / CURVE_POINTS).max(1);
     let steps = mechanics.layout.steps_per_cylinder();
-    let seconds = |d: u32| f64::from(mechanics.seek.ns(d * steps)) * 1e-9;
+    let seconds = |d: u32| mechanics.seek.time(d * steps).as_secs_f64();
     let mut distances: Vec<u32> = (1..cylinders).step_by(step as usize).collect();
     if distances.last().is_some_and(|d| *d != cylinders - 1) {
         distances.push(cylinders - 1);
@@ -299,19 +300,14 @@ pub fn import_disksim(path: PathBuf, sources_anywhere: bool) -> PyResult<String>
 fn simulate(design: &Arc<DriveDesign>, records: &[ValidateRecord], compat: bool) -> Result<Vec<f64>, SpecError> {
     let requests: Vec<ReplayRequest> = records
         .iter()
-        .map(|r| ReplayRequest {
-            write: r.op.writes(),
-            lba: r.lba.0,
-            blocks: r.blocks,
-            think_ns: r.think.non_negative(),
-        })
+        .map(|r| ReplayRequest { write: r.op.writes(), lba: r.lba.0, blocks: r.blocks, think: r.think.max(Span::ZERO) })
         .collect();
     let options = DriveOptions { compat_disksim_40: compat, ..DriveOptions::default() };
     replay(design, &options, &requests)?
         .iter()
         .enumerate()
         .map(|(i, t)| {
-            t.map(|ns| ns as f64 * 1e-9).ok_or_else(|| {
+            t.map(Span::as_secs_f64).ok_or_else(|| {
                 let got = format!("block {}", records[i].lba.0);
                 SpecError::new(format!("request {}", i + 1), got, "a block of the drive")
             })

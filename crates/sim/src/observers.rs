@@ -80,8 +80,7 @@ impl<'a, 'l> Observers<'a, 'l> {
         }
         o.response.add_short(kind, short);
         o.batches.add(response);
-        let queue = c.components.queue.min(response);
-        o.service.add_short(kind, (response - queue) as u32);
+        o.service.add_short(kind, (response - c.components.queue.0 as u64) as u32);
         c.with(member as u32, |done| self.tally.count(kind, blocks, response, done));
         o.end = o.end.max(c.completion);
         if !self.alone {
@@ -144,7 +143,7 @@ impl<'a, 'l> Observers<'a, 'l> {
         }
         let times = Times {
             response_ns,
-            service_ns: response_ns.saturating_sub(answer.components.queue),
+            service_ns: response_ns.saturating_sub(answer.components.queue.0 as u64),
             kind: asked.kind,
             class: asked.class,
             counts: asked.measured && succeeded,

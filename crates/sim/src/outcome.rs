@@ -11,7 +11,7 @@ pub use headstack_block::measured::MemberOutcome;
 use headstack_engine::{Batches, Grouped, Series};
 use headstack_schema::Columns;
 use headstack_trace::{Alignment, Command};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::AddAssign;
@@ -142,10 +142,10 @@ impl<N: Copy + AddAssign + From<u64>> Sums<N> {
             self.failed_ns += response_ns.into();
             return;
         }
-        let c = &done.components;
-        add(&mut self.component_ns, [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus]);
+        let (c, ns) = (&done.components, |span: Span| span.0 as u64);
+        add(&mut self.component_ns, [c.queue, c.overhead, c.seek, c.rotation, c.transfer, c.bus].map(ns));
         let [place, elevator, array, _] = done.waits.parts(c.queue);
-        add(&mut self.wait_ns, [place, elevator, array]);
+        add(&mut self.wait_ns, [place, elevator, array].map(ns));
         self.blocks_by[operation] += u64::from(blocks);
         self.shares.count(done);
     }

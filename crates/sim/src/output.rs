@@ -4,6 +4,7 @@ use crate::simulate::record::Record;
 use headstack_block::layer::ErrorKind;
 use headstack_engine::{io_error_text, needed_to_write, printable, system_error, SeriesPoint};
 use headstack_trace::table::{Column, TableWriter};
+use headstack_units::Span;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -72,14 +73,14 @@ impl RequestLog {
         let u64s = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(f));
         let u32s = |name, f: fn(&Record) -> u32| Column::full(name, rows.iter().map(f));
         let bools = |name, f: fn(&Record) -> bool| Column::full(name, rows.iter().map(f));
-        let seconds = |name, f: fn(&Record) -> u64| Column::full(name, rows.iter().map(|r| f(r) as f64 * 1e-9));
+        let seconds = |name, f: fn(&Record) -> Span| Column::full(name, rows.iter().map(|r| f(r).as_secs_f64()));
         let kind = |r: &Record| r.answer.error.map(ErrorKind::name);
         let drive = |r: &Record| (r.answer.drive != u32::MAX).then_some(r.answer.drive);
         let columns = [
             u64s("id", |r| r.answer.id),
             u64s("arrival_ns", |r| r.request.time.0),
             u64s("completion_ns", |r| r.answer.completion.0),
-            seconds("response_time_s", |r| r.answer.completion.since(r.request.time).0 as u64),
+            seconds("response_time_s", |r| r.answer.completion.since(r.request.time)),
             seconds("queue_s", |r| r.answer.components.queue),
             seconds("overhead_s", |r| r.answer.components.overhead),
             seconds("seek_s", |r| r.answer.components.seek),
@@ -117,7 +118,7 @@ impl RequestLog {
 }
 
 /// The parts of a request's time in queues.
-fn parts(r: &Record) -> [u64; 4] {
+fn parts(r: &Record) -> [Span; 4] {
     r.answer.waits.parts(r.answer.components.queue)
 }
 

@@ -7,6 +7,7 @@ use headstack_drive::spec::{ArmShare, DriveSpec, MediaScanMode, Parking};
 use headstack_drive::{
     power, Command, Completion, DriveEnergy, DriveRequest, Heeded, Hint, LimitEnd, Phase, PhaseKind, Setting, Work,
 };
+use headstack_units::Span;
 use std::collections::BTreeMap;
 
 /// Whether two numbers are the same but for rounding, at numbers of the size of `scale`.
@@ -82,8 +83,8 @@ fn active_time(spec: &DriveSpec, request: &DriveRequest, c: &Completion) {
     let (Hint::Limit(number), LimitEnd::Met, true) = (request.hint, c.limit, c.mechanical) else { return };
     let limits = &spec.duration_limits;
     let of = if request.command.writes() { &limits.writes } else { &limits.reads };
-    let most = of.get(number.place()).and_then(|limit| limit.active).map_or(u64::MAX, |t| t.0 as u64);
-    assert!(response(c) - c.components.queue <= most, "{most} ns: {c:?}");
+    let most = of.get(number.place()).and_then(|limit| limit.active).unwrap_or(Span::FOREVER);
+    assert!(c.completion.span_from(c.arrival) - c.components.queue <= most, "{most}: {c:?}");
 }
 
 /// Phases of each assembly follow each other from 0 to the end at least, and nobody works in a low-power condition.

@@ -1,7 +1,7 @@
 //! Commands for tests, and quantities of their completions.
 
 use headstack_drive::{Command, Completion, Components, Drive, DriveRequest};
-use headstack_units::{Lba, Time};
+use headstack_units::{Lba, Span, Time};
 
 /// A command with this number, address and length, in 512-byte blocks.
 pub fn command(id: u64, command: Command, lba: u64, blocks: u32) -> DriveRequest {
@@ -34,7 +34,9 @@ pub fn shares(c: &Completion) -> u64 {
     sum(&c.components)
 }
 
-/// Sum of shares in nanoseconds.
+/// Sum of shares in nanoseconds, of which none is negative.
 pub fn sum(s: &Components) -> u64 {
-    s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus
+    let all = [s.queue, s.overhead, s.seek, s.rotation, s.transfer, s.bus];
+    assert!(all.iter().all(|share| *share >= Span::ZERO), "{s:?}");
+    all.into_iter().sum::<Span>().non_negative()
 }

@@ -2,7 +2,7 @@
 
 use crate::parse::{parse_with_units, serde_as_text, UnitError};
 use crate::round::nearest;
-use crate::{Rpm, Time};
+use crate::{Rpm, Span, Time};
 use std::fmt;
 use std::str::FromStr;
 
@@ -109,19 +109,25 @@ impl Rotation {
         let product = (time.0 as u128).wrapping_mul(self.step);
         Turn((product >> 32) as u64).plus(self.phase)
     }
-    /// The time of `turns` units of 2^-64 turn, in nanoseconds, rounded to the nearest. It is the inverse of
+    /// The angle per nanosecond, rounded down to a multiple of 2^-64 turn. Over 8 s the error is less than
+    /// 2^-31 turn.
+    #[inline]
+    pub fn per_ns(&self) -> Turn {
+        Turn((self.step >> 32) as u64)
+    }
+    /// The time of `turns` units of 2^-64 turn, rounded to the nearest nanosecond. It is the inverse of
     /// [`Rotation::angle_at`], for any number of turns up to 2^56.
-    pub fn time_of(&self, turns: u128) -> u64 {
+    pub fn time_of(&self, turns: u128) -> Span {
         // The unit of `step` is 2^-96 turn. In two steps, so that nothing exceeds 128 bits.
         let (whole, rest) = (turns / self.step, turns % self.step);
         let nearest = ((rest << 32) + self.step / 2) / self.step;
-        ((whole << 32) + nearest) as u64
+        Span(((whole << 32) + nearest) as i64)
     }
-    /// The time of a turn by `angle`, in nanoseconds, rounded to the nearest.
+    /// The time of a turn by `angle`, rounded to the nearest nanosecond.
     #[inline]
-    pub fn time_for(&self, angle: Turn) -> u64 {
+    pub fn time_for(&self, angle: Turn) -> Span {
         // Half of the angle fits a signed integer, which converts to a float in one instruction.
-        nearest((angle.0 >> 1) as i64 as f64 * self.ns_per_step)
+        Span(nearest((angle.0 >> 1) as i64 as f64 * self.ns_per_step))
     }
 }
 
@@ -170,11 +176,11 @@ mod tests {
     fn turns_become_times() {
         let r = Rotation::new(Rpm(6000.0));
         for (turns, ns) in [(0, 0), (1, 10_000_000), (315_360_000_000, 3_153_600_000_000_000_000)] {
-            assert_eq!(r.time_of(turns << 64), ns);
-            assert_eq!(r.time_of((turns << 64) + (1 << 62)), ns + 2_500_000);
+            assert_eq!(r.time_of(turns << 64), Span(ns));
+            assert_eq!(r.time_of((turns << 64) + (1 << 62)), Span(ns + 2_500_000));
             let tenth = (1u128 << 64) / 100_000_000;
-            assert_eq!(r.time_of((turns << 64) + 4 * tenth), ns);
-            assert_eq!(r.time_of((turns << 64) + 6 * tenth), ns + 1);
+            assert_eq!(r.time_of((turns << 64) + 4 * tenth), Span(ns));
+            assert_eq!(r.time_of((turns << 64) + 6 * tenth), Span(ns + 1));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::parse::{parse_with_units, serde_as_text, UnitError, TOO_LARGE};
 use std::fmt;
+use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
 
@@ -37,25 +38,22 @@ impl Time {
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0).min(i64::MAX as u64) as i64)
     }
-    /// The time `ns` nanoseconds later.
+    /// The length of time from `start` to this time, where `start` is not later.
     #[inline]
-    pub fn after(self, ns: u64) -> Time {
-        Time(self.0 + ns)
+    pub fn span_from(self, start: Time) -> Span {
+        Span((self.0 - start.0) as i64)
     }
-    /// The time `ns` nanoseconds earlier, but not before the beginning.
+    /// The time later by `span`, which is not negative. This is one addition; `+` takes every length and every time.
     #[inline]
-    pub fn before(self, ns: u64) -> Time {
-        Time(self.0.saturating_sub(ns))
+    pub fn after(self, span: Span) -> Time {
+        debug_assert!(span.0 >= 0, "{span:?}");
+        Time(self.0 + span.0 as u64)
     }
-    /// The nanoseconds from `earlier` to this time; zero if `earlier` is later.
+    /// The time earlier by `span`, which is not negative, but not before the beginning.
     #[inline]
-    pub fn ns_since(self, earlier: Time) -> u64 {
-        self.0.saturating_sub(earlier.0)
-    }
-    /// The nanoseconds from `start` to this time, where `start` is not later.
-    #[inline]
-    pub fn ns_from(self, start: Time) -> u64 {
-        self.0 - start.0
+    pub fn before(self, span: Span) -> Time {
+        debug_assert!(span.0 >= 0, "{span:?}");
+        Time(self.0.saturating_sub(span.0 as u64))
     }
 }
 
@@ -119,13 +117,20 @@ impl Sub for Span {
     }
 }
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Span) {
         self.0 += other.0;
     }
 }
 impl SubAssign for Span {
+    #[inline]
     fn sub_assign(&mut self, other: Span) {
         self.0 -= other.0;
+    }
+}
+impl Sum for Span {
+    fn sum<I: Iterator<Item = Span>>(all: I) -> Span {
+        all.fold(Span::ZERO, Span::add)
     }
 }
 

@@ -406,7 +406,7 @@ impl Fault {
         let done = &mut flow[request].done;
         let arrival = done.arrival;
         *done = LayerCompletion { arrival, admitted: arrival, ..LayerCompletion::at_once(now, Some(why)) };
-        done.components.queue = now.0 - arrival.0;
+        done.components.queue = now.span_from(arrival);
         flow.end(request);
     }
 
@@ -424,8 +424,8 @@ impl Fault {
         self.stuck_until = Time::ZERO;
         for request in std::mem::take(&mut self.kept) {
             let done = &mut flow[request].done;
-            let held = now.0.saturating_sub(done.completion.0);
-            self.counts.stuck_ns += u128::from(held);
+            let held = now.since(done.completion);
+            self.counts.stuck_ns += held.0 as u128;
             done.components.overhead += held;
             done.completion = done.completion.max(now);
             flow.end(request);
@@ -513,8 +513,8 @@ impl Layer for Fault {
         let late = own.late + retries;
         let done = &mut flow[request].done;
         done.completion += late;
-        done.components.queue += released.0 - done.arrival.0;
-        done.components.overhead += late.0 as u64;
+        done.components.queue += released.span_from(done.arrival);
+        done.components.overhead += late;
         if done.error.is_none() {
             done.error = self.error_of(&asked);
             self.counts.bad += u64::from(done.error.is_some());

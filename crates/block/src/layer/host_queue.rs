@@ -511,11 +511,11 @@ impl Layer for HostQueue {
     }
 
     fn ended(&mut self, request: u32, flow: &mut Flow) {
-        let late = self.completion_time.0.unsigned_abs();
+        let late = self.completion_time;
         let slot = flow[request].above;
-        if late > 0 && !std::mem::replace(&mut self.groups[slot as usize].is_noticed, true) {
+        if late > Span::ZERO && !std::mem::replace(&mut self.groups[slot as usize].is_noticed, true) {
             let done = &mut flow[request].done;
-            done.completion = Time(done.completion.0 + late);
+            done.completion = done.completion.after(late);
             done.components.overhead += late;
             let until = done.completion;
             return flow.keep(request, until);
@@ -536,16 +536,15 @@ impl Layer for HostQueue {
             queue.succeed();
         }
         let mut done = flow[request].done;
-        let queued = done.components.queue + done.arrival.0;
-        let (given, waits) = (done.arrival, done.waits);
+        let (given, queue, waits) = (done.arrival, done.components.queue, done.waits);
         let mut child = group.first;
         while child != NONE {
             let own = &mut flow[child];
             let next = own.next;
             (done.arrival, done.admitted) = (own.done.arrival, own.done.admitted);
-            done.components.queue = queued - done.arrival.0;
-            done.waits.place = waits.place + (done.admitted.0 - done.arrival.0);
-            done.waits.elevator = waits.elevator + (given.0 - done.admitted.0);
+            done.components.queue = queue + given.span_from(done.arrival);
+            done.waits.place = waits.place + done.admitted.span_from(done.arrival);
+            done.waits.elevator = waits.elevator + given.span_from(done.admitted);
             own.done = done;
             flow.end(child);
             child = next;

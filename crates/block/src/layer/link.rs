@@ -170,7 +170,7 @@ impl Layer for Link {
         }
         done.admitted = done.arrival;
         done.completion = end;
-        done.components.bus += given_at.0 - done.arrival.0 + (end.0 - now.0);
+        done.components.bus += given_at.span_from(done.arrival) + end.span_from(now);
         flow.end(request);
     }
 

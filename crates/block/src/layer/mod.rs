@@ -120,17 +120,17 @@ impl ErrorKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waits {
     /// For a place in a host queue, or for a throttle.
-    pub place: u64,
+    pub place: Span,
     /// In an elevator.
-    pub elevator: u64,
+    pub elevator: Span,
     /// In a volume: for a range, for others in its rows, for a rebuild, for a member that left, and in the
     /// queues of the reads before its write.
-    pub array: u64,
+    pub array: Span,
 }
 
 impl Waits {
-    /// Place, elevator, array, and the rest of `queue` nanoseconds: the drive.
-    pub fn parts(&self, queue: u64) -> [u64; 4] {
+    /// Place, elevator, array, and the rest of `queue`: the drive.
+    pub fn parts(&self, queue: Span) -> [Span; 4] {
         let Waits { place, elevator, array } = *self;
         [place, elevator, array, queue - place - elevator - array]
     }

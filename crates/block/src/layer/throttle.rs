@@ -164,7 +164,7 @@ impl Layer for Throttle {
         let released = flow[given].done.arrival;
         let request = flow.take_over(given);
         let done = &mut flow[request].done;
-        let held = released.0 - done.arrival.0;
+        let held = released.span_from(done.arrival);
         done.components.queue += held;
         done.waits.place += held;
         flow.end(request);

@@ -36,9 +36,9 @@ fn seeks_equal_disksims_points() {
         let text = std::fs::read_to_string(dir.join(format!("fixtures/{name}.seek.csv"))).unwrap();
         for line in text.lines().skip(1) {
             let (distance, ms) = line.split_once(',').unwrap();
-            let ns = table.ns(distance.parse().unwrap()) as f64;
+            let span = table.time(distance.parse().unwrap());
             let want: f64 = ms.parse().unwrap();
-            assert!((ns * 1e-6 - want).abs() < 1e-6, "{name} {distance}: {ns} ns for {want} ms");
+            assert!((span.as_ms() - want).abs() < 1e-6, "{name} {distance}: {span} for {want} ms");
         }
     }
 }

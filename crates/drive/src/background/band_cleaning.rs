@@ -17,7 +17,7 @@ use crate::mapping::media_cache::Writer;
 use crate::mapping::Mapping;
 use crate::phase::Work;
 use crate::service::pass::{AccessRequest, LayoutPlaces, Pass, Supply};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// Cleaning by an idle drive.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl JobContext<'_> {
         let step = media.next_step(self.mechanics)?;
         let order = AccessRequest {
             write: step.write,
-            minimum_move: if step.write { media.minimum_write } else { 0 },
+            minimum_move: if step.write { media.minimum_write } else { Span::ZERO },
             ..AccessRequest::plain(step.sector, step.count, at.max(self.mechanism.timeline.free))
         };
         media.step_ends(&step);
@@ -93,7 +93,7 @@ impl JobContext<'_> {
         while done < order.count {
             let address = order.sector + u64::from(done);
             let Mapping::MediaCache(media) = &*self.mapping else { break };
-            let minimum_move = if done == 0 { media.minimum_write } else { 0 };
+            let minimum_move = if done == 0 { media.minimum_write } else { Span::ZERO };
             let (count, direct) = media.piece(address, order.count - done);
             let start = if direct { whole.end } else { self.make_room(whole.end, count) };
             let piece = AccessRequest {
@@ -101,7 +101,7 @@ impl JobContext<'_> {
                 minimum_move,
                 link_ns: order.link_ns,
                 supply: order.supply.map(|s| Supply {
-                    start: s.start.after((f64::from(done) * order.link_ns) as u64),
+                    start: s.start.after(Span((f64::from(done) * order.link_ns) as i64)),
                     gate: if done == 0 { s.gate } else { 1 },
                     ..s
                 }),

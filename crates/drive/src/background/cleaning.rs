@@ -20,7 +20,7 @@ use headstack_units::{Span, Time};
 /// The cleaning of one assembly.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaning {
-    /// How long the mechanism must have been idle before a move, in nanoseconds; `None` if this assembly does
+    /// How long the mechanism must have been idle before a move; `None` if this assembly does
     /// not clean.
     pub idle_after: Option<Span>,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Writing {
     pub range: Option<Blocks>,
 }
 
-/// How long a job that found nothing to do waits before it tries again: 1 ms, in nanoseconds.
+/// How long a job that found nothing to do waits before it tries again: 1 ms.
 const LOOKS_AGAIN: Span = Span(1_000_000);
 
 /// Destaging of one assembly.
@@ -120,7 +120,7 @@ impl Destage {
     fn choose(&self, context: &JobContext, at: Time, all: bool) -> Option<Choice> {
         let dirty = &context.buffer.unwritten.dirty;
         let scope = if all { Scope::All } else { Scope::Due };
-        let mut best: Option<(u64, Choice)> = None;
+        let mut best: Option<(Span, Choice)> = None;
         let mut seen = 0;
         for extent in dirty.sweep(self.cursor, scope) {
             let Some(blocks) = dirty.to_write(extent, at, all) else { continue };
@@ -130,7 +130,7 @@ impl Destage {
             }
             seen += 1;
             // If places are chosen later, positioning does not depend on the extent.
-            if cost == 0 || seen >= context.cache.destage_window || context.mapping.moves_writes() {
+            if cost == Span::ZERO || seen >= context.cache.destage_window || context.mapping.moves_writes() {
                 break;
             }
         }
@@ -138,7 +138,7 @@ impl Destage {
     }
 
     /// Positioning time to these blocks, and the head set that has it; `None` if no head set reaches them.
-    fn reach(context: &JobContext, at: Time, blocks: Blocks) -> Option<(u64, Choice)> {
+    fn reach(context: &JobContext, at: Time, blocks: Blocks) -> Option<(Span, Choice)> {
         let place = context.mapping.locate(context.mechanics, context.buffer.size.sector_of(blocks.start))?;
         let mut best = None;
         for (set, arm) in context.mechanism.arms.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Destage {
             };
             if may {
                 let cost = context.mechanics.position(arm, &place, true, at).total();
-                if best.is_none_or(|b: (u64, usize)| cost < b.0) {
+                if best.is_none_or(|b: (Span, usize)| cost < b.0) {
                     best = Some((cost, set));
                 }
             }

@@ -26,7 +26,7 @@ use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Track as PhaseTrack, Work};
 use crate::spec::{DriveSpec, MediaScan as ScanSpec, MediaScanMode};
 use headstack_engine::SpecError;
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 
 /// Number of tracks between source and target that are considered before each access.
 const STOPS: u32 = 8;
@@ -79,16 +79,16 @@ pub(crate) struct Scan {
 /// What the scan does during the wait before a foreground access.
 #[derive(Debug, Default)]
 struct Detour {
-    /// Time of the movement to the scanned track, and from there to the target's track, in nanoseconds.
-    there: u64,
-    on: u64,
+    /// Time of the movement to the scanned track, and from there to the target's track.
+    there: Span,
+    on: Span,
     distance: u32,
     /// The scanned track.
     cylinder: u32,
     head: u16,
     /// Start of the passage and number of each block, in order of time.
     blocks: Vec<(Time, u64)>,
-    block_ns: u64,
+    block_time: Span,
 }
 
 /// A track as the scan reads it.
@@ -231,17 +231,17 @@ impl Scan {
     fn passes(&self, m: &Mechanics, arm: &Arm, track: &Track, block: u64, at: Time) -> Time {
         let sector = track.lead + (block - track.first) * self.block;
         let turns = sector as f64 * track.sector_ns / m.rotation.period_ns;
-        at.after(m.wait_ns(arm, track.angle.plus(Turn::from_turns(turns)), at))
+        at.after(m.wait_time(arm, track.angle.plus(Turn::from_turns(turns)), at))
     }
 
-    fn block_ns(&self, track: &Track) -> u64 {
-        Mechanics::pass_ns(self.block as u32, track.sector_ns)
+    fn block_time(&self, track: &Track) -> Span {
+        Mechanics::pass_time(self.block as u32, track.sector_ns)
     }
 
     /// The unread blocks of a track that pass completely between two times: the start of each passage and the
     /// block.
     fn yields(&self, m: &Mechanics, arm: &Arm, track: &Track, from: Time, to: Time) -> Vec<(Time, u64)> {
-        let length = self.block_ns(track);
+        let length = self.block_time(track);
         if to < from.after(length) {
             return Vec::new();
         }
@@ -280,9 +280,9 @@ impl Scan {
     ) -> Detour {
         let mut best = Detour::default();
         for track in self.candidates(m, arm, sector, place.cylinder) {
-            let there = m.move_ns(arm, track.cylinder, track.head, false);
+            let there = m.move_time(arm, track.cylinder, track.head, false);
             let stop = Arm { cylinder: track.cylinder, head: track.head, ..*arm };
-            let on = m.move_ns(&stop, place.cylinder, place.head, write);
+            let on = m.move_time(&stop, place.cylinder, place.head, write);
             let (from, to) = (start.after(there), end.before(on));
             if to <= from {
                 continue;
@@ -297,7 +297,7 @@ impl Scan {
                     cylinder: track.cylinder,
                     head: track.head,
                     blocks,
-                    block_ns: self.block_ns(&track),
+                    block_time: self.block_time(&track),
                 };
             }
         }
@@ -317,9 +317,9 @@ impl Scan {
         let mut at = access.start;
         for (i, (pass, block)) in detour.blocks.iter().enumerate() {
             self.take(*block);
-            let there = at.after(if i == 0 { detour.there } else { 0 });
+            let there = at.after(if i == 0 { detour.there } else { Span::ZERO });
             let first = there.max(*pass);
-            let end = first.after(detour.block_ns);
+            let end = first.after(detour.block_time);
             parts.push(MechanicalAccess {
                 work: Work::MediaScan,
                 write: false,
@@ -333,7 +333,7 @@ impl Scan {
             at = end;
         }
         // Rounding may have made the last block a few nanoseconds late.
-        let late = at.after(detour.on).ns_since(access.first);
+        let late = at.after(detour.on).since(access.first);
         if let Some(last) = parts.last_mut() {
             last.first = last.first.before(late).max(last.there);
             last.end = last.end.before(late).max(last.first);
@@ -357,13 +357,13 @@ impl Scan {
             let begun = self.until;
             let arm = &mut context.mechanism.arms[0];
             let distance = arm.cylinder.abs_diff(track.cylinder);
-            let mut there = begun.after(m.move_ns(arm, track.cylinder, track.head, false));
+            let mut there = begun.after(m.move_time(arm, track.cylinder, track.head, false));
             arm.cylinder = track.cylinder;
             arm.head = track.head;
             let arm = *arm;
             let (mut start, mut distance) = (begun, distance);
             // The wanted block that passes next, until no block of the track is wanted.
-            let length = self.block_ns(&track);
+            let length = self.block_time(&track);
             loop {
                 let wanted = (track.first..track.first + track.blocks).filter(|b| self.wanted(*b));
                 let next = wanted.map(|b| (self.passes(m, &arm, &track, b, there), b)).min();
@@ -399,7 +399,7 @@ impl Scan {
                     break;
                 }
             }
-            self.until = there.max(self.until.after(1));
+            self.until = there.max(self.until.after(Span(1)));
         }
     }
 }

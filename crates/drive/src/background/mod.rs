@@ -26,7 +26,7 @@ use crate::service::channels::Channels;
 use crate::service::pass::{self, AccessRequest, Pass, Scratch};
 use crate::spec::CacheSpec;
 use destage::Writing;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use media_scan::Scan;
 use read_ahead::ReadAhead;
 
@@ -139,7 +139,7 @@ impl JobContext<'_> {
         self.write_late_checkpoint();
         self.clean_under_pressure();
         let last_arrival = match order.supply {
-            Some(s) if wide.count != order.count => s.start.after(Mechanics::pass_ns(order.count, order.link_ns)),
+            Some(s) if wide.count != order.count => s.start.after(Mechanics::pass_time(order.count, order.link_ns)),
             _ => pass.last_arrival,
         };
         Pass { last_arrival, ..read.then(pass) }
@@ -148,7 +148,7 @@ impl JobContext<'_> {
     /// Extends the pass just carried out by a turn. Some of its sectors are written only in part, so they are read in
     /// one turn and written in the next.
     pub fn write_in_next_turn(&mut self, pass: &mut Pass, work: Work) {
-        let turn = self.mechanics.rotation.period_ns as u64;
+        let turn = Span(self.mechanics.rotation.period_ns as i64);
         let wait = MechanicalAccess {
             work,
             write: true,

@@ -17,12 +17,12 @@ use crate::layout::Place;
 use crate::mechanics::Mechanics;
 use crate::phase::{MechanicalAccess, Track, Work};
 use crate::spec::ReadAhead as Extent;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// A run of sectors on one track, read ahead.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Run {
-    /// Start of the movement, its end, and the start of the first sector, in nanoseconds.
+    /// Start of the movement, its end, and the start of the first sector.
     pub begun: Time,
     pub there: Time,
     pub first: Time,
@@ -30,14 +30,14 @@ pub(crate) struct Run {
     pub done: u32,
     pub distance: u32,
     pub sector_ns: f64,
-    /// How late the head is for the first sector; see [`Mechanics::late_ns`].
-    pub late: u64,
+    /// How late the head is for the first sector; see [`Mechanics::late_by`].
+    pub late: Span,
 }
 
 impl Run {
     /// A run of sectors that starts at `time`, without a movement or a wait.
     pub fn at_once(time: Time, count: u32, sector_ns: f64) -> Run {
-        Run { begun: time, there: time, first: time, count, done: 0, distance: 0, sector_ns, late: 0 }
+        Run { begun: time, there: time, first: time, count, done: 0, distance: 0, sector_ns, late: Span::ZERO }
     }
 
     /// The run, cut to at most `sectors` sectors.
@@ -50,7 +50,7 @@ impl Run {
     /// When `sectors` sectors have passed.
     #[inline]
     fn at(&self, sectors: u32) -> Time {
-        self.first.after(Mechanics::pass_ns(sectors, self.sector_ns).saturating_sub(self.late))
+        self.first.after((Mechanics::pass_time(sectors, self.sector_ns) - self.late).max(Span::ZERO))
     }
 
     /// The run as an access of the timeline that ends at `end`, on the track `track`.
@@ -157,14 +157,14 @@ impl ReadAhead {
         let mechanism = &mut *context.mechanism;
         let before = *mechanism.arm();
         let arm = &mut mechanism.arms[mechanism.active_set];
-        let there = begun.after(m.move_ns(arm, place.cylinder, place.head, false));
+        let there = begun.after(m.move_time(arm, place.cylinder, place.head, false));
         arm.cylinder = place.cylinder;
         arm.head = place.head;
-        let wait = m.wait_ns(arm, place.angle, there);
+        let wait = m.wait_time(arm, place.angle, there);
         let first = there.after(wait);
         let late = match wait {
-            0 => m.late_ns(arm, place.angle, there),
-            _ => 0,
+            Span::ZERO => m.late_by(arm, place.angle, there),
+            _ => Span::ZERO,
         };
         m.skip_rest(arm, place.angle, there);
         let head_sets = &context.all_head_sets[context.first_head_set..];
@@ -219,7 +219,7 @@ impl ReadAhead {
                 0
             } else {
                 // A sector counts as read when all of it has passed.
-                let whole = ((until.ns_from(run.first)) as i64 as f64 / run.sector_ns + 1e-9) as i64 as u64;
+                let whole = (until.span_from(run.first).0 as f64 / run.sector_ns + 1e-9) as i64 as u64;
                 whole.min(run.count as u64) as u32
             };
             if passed > run.done {

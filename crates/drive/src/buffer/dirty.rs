@@ -45,7 +45,7 @@ pub struct DirtyExtents {
     /// The size of a physical sector, and its number of blocks.
     size: SectorSize,
     sector: u64,
-    /// How long an edge may wait for the rest of its sector, in nanoseconds.
+    /// How long an edge may wait for the rest of its sector.
     partial_wait: Span,
     pub extents: BTreeMap<u64, Extent>,
     /// Number of dirty blocks.
@@ -61,7 +61,7 @@ pub struct DirtyExtents {
 }
 
 impl DirtyExtents {
-    /// A buffer without dirty data; edges wait for `partial_wait` nanoseconds.
+    /// A buffer without dirty data; edges wait for `partial_wait`.
     pub fn new(size: SectorSize, partial_wait: Span) -> DirtyExtents {
         DirtyExtents { size, sector: size.blocks(), partial_wait, ..DirtyExtents::default() }
     }

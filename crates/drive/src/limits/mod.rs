@@ -385,9 +385,9 @@ impl Limits {
 
 /// Ends a completion early, at `at`: its shares end there.
 fn cut(done: &mut Completion, at: Time) {
-    let mut left = at.ns_from(done.arrival);
-    let mut share = |ns: u64| {
-        let kept = ns.min(left);
+    let mut left = at.span_from(done.arrival);
+    let mut share = |span: Span| {
+        let kept = span.min(left);
         left -= kept;
         kept
     };

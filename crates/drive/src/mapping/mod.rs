@@ -63,7 +63,7 @@ impl Mapping {
         m: &Mechanics,
         together: bool,
     ) -> Result<Mapping, SpecError> {
-        let minimum = spec.positioning.minimum_write.non_negative();
+        let minimum = spec.positioning.minimum_write;
         if let Some(p) = media_cache::read(spec)? {
             let media = MediaCache::new(&p, m, spec.geometry.sector_size.0, minimum)?;
             return Ok(Mapping::MediaCache(Box::new(media)));
@@ -143,7 +143,7 @@ impl Mapping {
     pub fn counted(&self, m: &Mechanics) -> Counters {
         match self {
             Mapping::Identity | Mapping::MediaCache(_) => Counters::default(),
-            Mapping::Log(log) => Counters { recovery_scan_s: log.scan_ns(m).map(|ns| ns as f64 * 1e-9), ..log.counted },
+            Mapping::Log(log) => Counters { recovery_scan_s: log.scan_time(m).map(Span::as_secs_f64), ..log.counted },
         }
     }
 

@@ -7,7 +7,7 @@
 
 use crate::command::{Command, DriveRequest};
 use crate::layout::Place;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 mod ordered;
 mod positions;
@@ -76,11 +76,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Transfer time of its sectors in nanoseconds, rounded down; all at the rate of the first sector's
+    /// Transfer time of its sectors, rounded down to a nanosecond; all at the rate of the first sector's
     /// track.
     #[inline]
-    pub fn transfer_ns(&self) -> u64 {
-        (f64::from(self.count) * self.place.sector_ns) as u64
+    pub fn transfer_time(&self) -> Span {
+        Span((f64::from(self.count) * self.place.sector_ns) as i64)
     }
 
     /// The key of the order of age.
@@ -202,9 +202,9 @@ impl Queue {
     pub fn by_address(&self) -> Option<&Ordered> {
         (self.long && self.needs.addresses != Addresses::None).then_some(&self.addresses)
     }
-    /// A lower bound of [`Waiting::transfer_ns`] over all commands.
-    pub fn least_transfer_ns(&self) -> u64 {
-        (f64::from(self.least_transfer.0) * self.least_transfer.1) as u64
+    /// A lower bound of [`Waiting::transfer_time`] over all commands.
+    pub fn least_transfer_time(&self) -> Span {
+        Span((f64::from(self.least_transfer.0) * self.least_transfer.1) as i64)
     }
 
     /// Adds a command as the newest one; `locate` sets its place.

@@ -64,7 +64,7 @@ impl<const PAIRS: bool> Aged<'_, PAIRS> {
     #[inline]
     fn worth(&self, i: usize) -> f64 {
         let arrival = self.queue.items[i].arrival.at;
-        self.weight * self.view.now.ns_since(arrival) as i64 as f64
+        self.weight * self.view.now.since(arrival).0 as f64
     }
 }
 
@@ -81,23 +81,23 @@ impl<const PAIRS: bool> CostFunction for Aged<'_, PAIRS> {
     #[inline]
     fn of(&self, i: usize, arm: usize) -> Option<(f64, u8)> {
         let (cost, arm) = self.view.positioning::<PAIRS>(self.queue, i, arm)?;
-        Some((cost as i64 as f64 - self.worth(i), arm))
+        Some((cost.0 as f64 - self.worth(i), arm))
     }
 
     #[inline]
-    fn within_ns(&self, cost: f64) -> u64 {
+    fn within(&self, cost: f64) -> Span {
         // One nanosecond is added for rounding, and the rounding of the sum itself.
         let most = self.worth(self.queue.oldest());
         let sum = cost + most + most * 1e-15 + 2.0;
         if sum.is_finite() {
-            sum as u64
+            Span(sum.max(0.0) as i64)
         } else {
-            u64::MAX
+            Span::FOREVER
         }
     }
 
-    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
-        Some(ns as f64 - self.worth(i))
+    fn floor_by_age(&self, i: usize, span: Span) -> Option<f64> {
+        Some(span.0 as f64 - self.worth(i))
     }
 }
 
@@ -138,12 +138,12 @@ impl CostFunction for AgedBeside<'_> {
         Some((cost + self.aged.worth(i) + slack, arm))
     }
 
-    fn within_ns(&self, cost: f64) -> u64 {
-        self.aged.within_ns(cost)
+    fn within(&self, cost: f64) -> Span {
+        self.aged.within(cost)
     }
 
-    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
-        self.aged.floor_by_age(i, ns)
+    fn floor_by_age(&self, i: usize, span: Span) -> Option<f64> {
+        self.aged.floor_by_age(i, span)
     }
 }
 
@@ -189,12 +189,12 @@ impl CostFunction for Estimated<'_> {
         Some((cost + self.deviation_ns * error, arm))
     }
 
-    fn within_ns(&self, cost: f64) -> u64 {
-        self.aged.within_ns(cost + self.most_ns())
+    fn within(&self, cost: f64) -> Span {
+        self.aged.within(cost + self.most_ns())
     }
 
-    fn floor_by_age(&self, i: usize, ns: u64) -> Option<f64> {
-        let floor = self.aged.floor_by_age(i, ns)?;
+    fn floor_by_age(&self, i: usize, span: Span) -> Option<f64> {
+        let floor = self.aged.floor_by_age(i, span)?;
         Some(floor - self.most_ns())
     }
 }
@@ -205,7 +205,7 @@ impl Scheduler for AgedSptf {
     }
 
     fn pick(&mut self, queue: &Queue, view: &View) -> Choice {
-        let deviation_ns = self.estimate_deviation.non_negative() as f64;
+        let deviation_ns = self.estimate_deviation.0 as f64;
         if deviation_ns == 0.0 {
             return choose(&mut self.search, queue, view, self.weight);
         }

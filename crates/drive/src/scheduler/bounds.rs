@@ -8,7 +8,7 @@
 
 use crate::mechanics::{Arm, Mechanics};
 use crate::queue::{since, Chunk, ANGLE_BITS, CHUNK, SINCE_BITS, WRITE};
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 
 /// Bounds for the commands of a chunk, in its order. Entries beyond its length are meaningless, or [`NEVER`] or more.
 pub type Scores = [i16; CHUNK];
@@ -74,27 +74,27 @@ impl SeekLowerBound {
         let far = far(shift);
         let units_per_ns = f64::from(TURN) / mechanics.rotation.period_ns;
         let longest = LONGEST_MOVE * TURN;
-        let coarse = |ns: i64| (ns.max(0) as f64 * units_per_ns) as u32;
+        let coarse = |span: Span| (span.0.max(0) as f64 * units_per_ns) as u32;
         let mut moves = Box::new([longest as u16; 2 * DISTANCES]);
         moves[NOWHERE] = NEVER as u16;
         moves[NOWHERE + DISTANCES] = NEVER as u16;
         let mut most = Box::new([0; 2 * DISTANCES]);
         let mut reach: Vec<u32> = Vec::new();
-        let settle = mechanics.write_settle_ns;
+        let settle = mechanics.write_settle;
         for distance in 0..cylinders {
-            let read = i64::from(mechanics.seek.ns(distance));
+            let read = mechanics.seek.time(distance);
             // A write on the arm's own track may need no settling.
-            let write = read + if distance == 0 { settle.min(0) } else { settle };
+            let write = read + if distance == 0 { settle.min(Span::ZERO) } else { settle };
             let at = distance.min((distance >> shift) + far) as usize;
             // The longest movement includes a head switch, and settling for a write.
-            let switched = read.max(mechanics.head_switch_ns as i64);
-            let longer = [switched, switched + settle.max(0)];
-            for (i, ns) in [read, write].into_iter().enumerate() {
+            let switched = read.max(mechanics.head_switch);
+            let longer = [switched, switched + settle.max(Span::ZERO)];
+            for (i, span) in [read, write].into_iter().enumerate() {
                 let at = at + i * DISTANCES;
-                moves[at] = moves[at].min(coarse(ns).min(longest) as u16);
+                moves[at] = moves[at].min(coarse(span).min(longest) as u16);
                 most[at] = coarse(longer[i]).max(most[at]);
             }
-            let slot = (read.min(write).max(0) >> SLOT_SHIFT) as usize;
+            let slot = (read.min(write).0.max(0) >> SLOT_SHIFT) as usize;
             if slot >= reach.len() {
                 reach.resize(slot + 1, 0);
             }
@@ -119,25 +119,24 @@ impl SeekLowerBound {
         distance.min(far) as usize % DISTANCES
     }
 
-    /// A distance in cylinders; no movement over a longer distance takes `ns` or less.
+    /// A distance in cylinders; no movement over a longer distance takes `span` or less.
     #[inline]
-    pub fn reach(&self, ns: u64) -> u32 {
-        let slot = (ns >> SLOT_SHIFT).min(self.reach.len() as u64 - 1);
+    pub fn reach(&self, span: Span) -> u32 {
+        let slot = (span.0 as u64 >> SLOT_SHIFT).min(self.reach.len() as u64 - 1);
         self.reach[slot as usize]
     }
 
-    /// A time in nanoseconds; no movement over `distance` or more takes less.
-    pub fn least_ns(&self, distance: u32) -> u64 {
+    /// No movement over `distance` or more takes less.
+    pub fn least_time(&self, distance: u32) -> Span {
         let slot = self.reach.partition_point(|r| *r < distance);
-        (slot as u64) << SLOT_SHIFT
+        Span((slot as i64) << SLOT_SHIFT)
     }
 
-    /// A score; no command with a larger one has a positioning time of `ns` or less, with ageing more than that of the
+    /// A score; no command with a larger one has a positioning time of `span` or less, with ageing more than that of the
     /// oldest command.
     #[inline]
-    pub fn limit<const AGED: bool>(&self, ns: u64, ageing: &Ageing) -> u32 {
-        // Times of 2^63 ns or more become the largest score.
-        let units = (ns >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
+    pub fn limit<const AGED: bool>(&self, span: Span, ageing: &Ageing) -> u32 {
+        let units = span.0 as f64 * self.units_per_ns;
         let limit = (units as i64).min(i64::from(NEVER - 1 - EXCESS)) as u32 + EXCESS;
         let aged = limit + ageing.excess;
         match AGED {
@@ -173,11 +172,11 @@ impl SeekLowerBound {
         }
     }
 
-    /// Delays in nanoseconds as scores.
+    /// Delays as scores.
     #[inline(never)]
-    fn later(&self, delay: [u64; 2]) -> [u16; 2] {
-        delay.map(|ns| {
-            let units = (ns >> 1) as i64 as f64 * (2.0 * self.units_per_ns);
+    fn later(&self, delay: [Span; 2]) -> [u16; 2] {
+        delay.map(|span| {
+            let units = span.0 as f64 * self.units_per_ns;
             (units as i64).min(i64::from(LONGEST_DELAY * TURN)) as u16
         })
     }
@@ -210,13 +209,13 @@ pub struct Moment<'a> {
 impl<'a> Moment<'a> {
     /// The state of an arm that may start to move `delay` later, for reads and for writes.
     #[inline]
-    pub fn approach(&self, arm: &Arm, delay: [u64; 2]) -> ArmSnapshot<'a> {
+    pub fn approach(&self, arm: &Arm, delay: [Span; 2]) -> ArmSnapshot<'a> {
         let ahead_of = |i: usize| {
             let under = (self.under[i].since(arm.angle).0 >> (64 - ANGLE_BITS)) as u16;
             (EARLY as u16).wrapping_sub(under)
         };
         let (mut ahead, mut later) = ([ahead_of(0); 2], [0; 2]);
-        if self.apart || delay != [0, 0] {
+        if self.apart || delay != [Span::ZERO; 2] {
             later = self.floor.later(delay);
             ahead = [0, 1].map(|i| ahead_of(i).wrapping_sub(later[i]));
         }
@@ -252,10 +251,10 @@ impl Ageing {
         ((u32::from(later as u16) * u32::from(self.per_step)) >> 16) as u16
     }
 
-    /// Whether the age of a command that arrived so many nanoseconds after the oldest is known to `excess`.
+    /// Whether the age of a command that arrived `later` than the oldest is known to `excess`.
     #[inline]
-    fn knows(&self, later_ns: u64) -> bool {
-        let units = later_ns >> SINCE_BITS;
+    fn knows(&self, later: Span) -> bool {
+        let units = later.0 as u64 >> SINCE_BITS;
         units <= u64::from(u32::MAX) && units >> (self.shift & 31) < i16::MAX as u64 && self.per_step < u16::MAX
     }
 }
@@ -401,7 +400,7 @@ impl ArmSnapshot<'_> {
     }
 
     /// Whether a score, with that for age if `AGED`, is also an upper bound of the command's price: the sector passes so
-    /// late that even the longest movement over a similar distance ends before. `later_ns` is how much later than the
+    /// late that even the longest movement over a similar distance ends before. `after` is how much later than the
     /// oldest command it arrived.
     #[inline]
     pub fn is_sure<const AGED: bool>(
@@ -409,7 +408,7 @@ impl ArmSnapshot<'_> {
         chunk: &Chunk,
         (row, score): (usize, u32),
         ageing: &Ageing,
-        later_ns: u64,
+        after: Span,
     ) -> bool {
         let distance = self.cylinder.abs_diff(chunk.cylinder[row]);
         let write = usize::from(chunk.angle[row] & WRITE != 0);
@@ -420,7 +419,7 @@ impl ArmSnapshot<'_> {
         let age = if AGED { u32::from(ageing.of(chunk.since[row])) } else { 0 };
         let wait = score.saturating_sub(moved + later + age);
         // A delay at the limit may be longer in truth.
-        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN && (!AGED || (score < NEVER && ageing.knows(later_ns)))
+        wait >= spread + EXCESS && later < LONGEST_DELAY * TURN && (!AGED || (score < NEVER && ageing.knows(after)))
     }
 
     /// A lower bound of the scores of all commands on one cylinder at angles from `first` to `last`.

@@ -48,7 +48,7 @@ impl Scheduler for DeadlineSptf {
             slack_weight: 0.0,
             urgency: Urgency { after: self.urgent_after, before_ns: f64::INFINITY },
             detour_late: Span::ZERO,
-            head_start_ns: self.head_start.non_negative() as f64,
+            head_start_ns: self.head_start.0 as f64,
         })
     }
 }

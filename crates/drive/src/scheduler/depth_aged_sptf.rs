@@ -65,7 +65,7 @@ impl Scheduler for DepthAgedSptf {
         self.order.pick(queue, view, |n| BesideLimits {
             weight: self.ageing_beside_limits * (n / FALLS_ABOVE).max(1.0).powf(-self.falls_with_depth) / n,
             slack_weight: self.slack_ageing / n,
-            urgency: Urgency { after: self.urgent_after, before_ns: self.urgent_before.non_negative() as f64 },
+            urgency: Urgency { after: self.urgent_after, before_ns: self.urgent_before.0 as f64 },
             detour_late: self.detour_late,
             head_start_ns: 0.0,
         })

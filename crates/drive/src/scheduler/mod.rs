@@ -18,7 +18,7 @@ use crate::parallelism::{ArmChoice, HeadSet};
 use crate::queue::{Ordered, Queue, Waiting};
 use crate::spec::QueueSpec;
 use headstack_schema::{plugins, Plugins, SpecError};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use std::ops::Range;
 
 #[doc(hidden)]
@@ -45,15 +45,15 @@ pub struct View<'a> {
     pub usable: u64,
     /// The rule by which one of several possible arms is chosen.
     pub arm_choice: ArmChoice,
-    /// Time of the choice, in nanoseconds.
+    /// Time of the choice.
     pub now: Time,
-    /// When an arm may start to move for a read, and for a write, in nanoseconds.
+    /// When an arm may start to move for a read, and for a write.
     pub start: [Time; 2],
     /// The arm that served last.
     pub active_set: usize,
     /// How much later than `start` the arm `active_set` may start to move, for a read and for a write: it may
     /// still be reading ahead.
-    pub active_delay: [u64; 2],
+    pub active_delay: [Span; 2],
     /// The sector after the last one served.
     pub last_end: u64,
     /// The content of the buffer.
@@ -78,15 +78,15 @@ pub trait Buffer {
 }
 
 impl View<'_> {
-    /// Positioning time of a waiting command in nanoseconds, and the arm that would serve it; `u64::MAX` if
-    /// no free arm reaches it.
+    /// Positioning time of a waiting command, and the arm that would serve it; [`Span::FOREVER`] if no free arm
+    /// reaches it.
     #[inline]
-    pub fn cost(&self, queue: &Queue, i: usize) -> (u64, u8) {
+    pub fn cost(&self, queue: &Queue, i: usize) -> (Span, u8) {
         let item = &queue.items[i];
         if self.head_sets.is_some() {
             return self.cost_of_free(item);
         }
-        let mut best = (u64::MAX, 0);
+        let mut best = (Span::FOREVER, 0);
         for a in 0..self.arms.len() {
             let total = self.cost_with(a, item);
             if total < best.0 {
@@ -98,11 +98,11 @@ impl View<'_> {
 
     /// How much later than `start` an arm may start to move, for a read and for a write.
     #[inline]
-    fn delay(&self, arm: usize) -> [u64; 2] {
+    fn delay(&self, arm: usize) -> [Span; 2] {
         if arm == self.active_set {
             self.active_delay
         } else {
-            [0, 0]
+            [Span::ZERO; 2]
         }
     }
 
@@ -112,28 +112,28 @@ impl View<'_> {
         moment.approach(&self.arms[arm], self.delay(arm))
     }
 
-    /// Positioning time of a command with one arm, in nanoseconds.
+    /// Positioning time of a command with one arm.
     #[inline]
-    fn cost_with(&self, arm: usize, item: &Waiting) -> u64 {
+    fn cost_with(&self, arm: usize, item: &Waiting) -> Span {
         let heads = &self.arms[arm];
         let (moved, there) = self.reach(heads, self.delay(arm), item);
-        moved + self.mechanics.wait_ns(heads, item.place.angle, there)
+        moved + self.mechanics.wait_time(heads, item.place.angle, there)
     }
 
-    /// Positioning time of a command with an arm that has ended the service of another one, `after` nanoseconds from the start.
-    fn cost_after(&self, arm: usize, other: &Waiting, after: u64, item: &Waiting) -> u64 {
+    /// Positioning time of a command with an arm that has ended the service of another one, `after` from the start.
+    fn cost_after(&self, arm: usize, other: &Waiting, after: Span, item: &Waiting) -> Span {
         let heads = Arm { cylinder: other.place.cylinder, head: other.place.head, ..self.arms[arm] };
         let (place, write) = (&item.place, item.request.command.writes());
-        let moved = (self.mechanics).move_ns(&heads, place.cylinder, place.head, write);
+        let moved = (self.mechanics).move_time(&heads, place.cylinder, place.head, write);
         let there = self.start[usize::from(other.request.command.writes())].after(after + moved);
-        moved + self.mechanics.wait_ns(&heads, place.angle, there)
+        moved + self.mechanics.wait_time(&heads, place.angle, there)
     }
 
-    /// Time until an arm is on a command's track, and the moment of its arrival, in nanoseconds.
+    /// Time until an arm is on a command's track, and the moment of its arrival.
     #[inline]
-    fn reach(&self, arm: &Arm, delay: [u64; 2], item: &Waiting) -> (u64, Time) {
+    fn reach(&self, arm: &Arm, delay: [Span; 2], item: &Waiting) -> (Span, Time) {
         let (place, write) = (&item.place, item.request.command.writes());
-        let seek = self.mechanics.move_ns(arm, place.cylinder, place.head, write);
+        let seek = self.mechanics.move_time(arm, place.cylinder, place.head, write);
         let moved = delay[write as usize] + seek;
         (moved, self.start[write as usize].after(moved))
     }
@@ -141,13 +141,13 @@ impl View<'_> {
     /// Positioning time of a command and its arm: with `PAIRS` the arm that is examined, otherwise the one that would
     /// serve, which may not be the fastest. `None` if no free arm reaches the command.
     #[inline(always)]
-    fn positioning<const PAIRS: bool>(&self, queue: &Queue, i: usize, arm: usize) -> Option<(u64, u8)> {
+    fn positioning<const PAIRS: bool>(&self, queue: &Queue, i: usize, arm: usize) -> Option<(Span, u8)> {
         if PAIRS {
             let item = &queue.items[i];
             return self.reaches(arm, item).then(|| (self.cost_with(arm, item), arm as u8));
         }
         let (cost, arm) = self.cost(queue, i);
-        (cost < u64::MAX).then_some((cost, arm))
+        (cost < Span::FOREVER).then_some((cost, arm))
     }
 
     /// Whether an arm is free.
@@ -165,14 +165,14 @@ impl View<'_> {
             && head_sets[arm].reaches(1 << (place.head & 63), place.cylinder, item.request.command.writes())
     }
 
-    fn cost_of_free(&self, item: &Waiting) -> (u64, u8) {
-        let mut best = (u64::MAX, u64::MAX, 0);
+    fn cost_of_free(&self, item: &Waiting) -> (Span, u8) {
+        let mut best = (Span::FOREVER, Span::FOREVER, 0);
         for (a, arm) in self.arms.iter().enumerate() {
             if !self.reaches(a, item) {
                 continue;
             }
             let (seek, there) = self.reach(arm, self.delay(a), item);
-            let wait = self.mechanics.wait_ns(arm, item.place.angle, there);
+            let wait = self.mechanics.wait_time(arm, item.place.angle, there);
             let rank = match self.arm_choice {
                 ArmChoice::Positioning => seek + wait,
                 ArmChoice::Rotation => wait,

@@ -11,6 +11,7 @@
 use super::{Addresses, Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::queue::Queue;
 use headstack_schema::Table;
+use headstack_units::Span;
 
 #[derive(Table)]
 #[table(
@@ -25,19 +26,19 @@ pub(super) struct Satf {
     search: Search,
 }
 
-/// Positioning time plus transfer time, in nanoseconds.
+/// Positioning time plus transfer time.
 struct Access<'a>(&'a Queue, &'a View<'a>);
 
 impl CostFunction for Access<'_> {
-    type Cost = u64;
+    type Cost = Span;
 
-    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
+    fn of(&self, i: usize, arm: usize) -> Option<(Span, u8)> {
         let (cost, arm) = self.1.positioning::<false>(self.0, i, arm)?;
-        Some((cost + self.0.items[i].transfer_ns(), arm))
+        Some((cost + self.0.items[i].transfer_time(), arm))
     }
 
-    fn within_ns(&self, cost: u64) -> u64 {
-        cost - self.0.least_transfer_ns()
+    fn within(&self, cost: Span) -> Span {
+        cost - self.0.least_transfer_time()
     }
 }
 

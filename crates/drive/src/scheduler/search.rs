@@ -4,6 +4,7 @@
 use super::bounds::{lone_row, row_of, several, Ageing, ArmSnapshot, Scores, SeekLowerBound, ANY, NEVER};
 use super::{Choice, View};
 use crate::queue::{Chunk, Positions, Queue, CHUNK};
+use headstack_units::Span;
 
 /// The price by which a scheduler compares commands.
 pub trait CostFunction {
@@ -26,14 +27,14 @@ pub trait CostFunction {
     /// reaches it.
     fn of(&self, i: usize, arm: usize) -> Option<(Self::Cost, u8)>;
 
-    /// A positioning time in nanoseconds; no command with a longer one has a price of `cost` or less. For prices that fall
+    /// A positioning time; no command with a longer one has a price of `cost` or less. For prices that fall
     /// with age, no command as old as the oldest.
-    fn within_ns(&self, cost: Self::Cost) -> u64;
+    fn within(&self, cost: Self::Cost) -> Span;
 
     /// For prices that fall with age: a lower bound of the price of command `i` and all that arrived later,
-    /// if positioning takes `ns` or more. `None` for other prices.
+    /// if positioning takes `span` or more. `None` for other prices.
     #[inline]
-    fn floor_by_age(&self, _i: usize, _ns: u64) -> Option<Self::Cost> {
+    fn floor_by_age(&self, _i: usize, _span: Span) -> Option<Self::Cost> {
         None
     }
 }
@@ -55,8 +56,8 @@ struct Best<'a, P: CostFunction> {
     ageing: &'a Ageing,
     cost: Option<P::Cost>,
     choice: Choice,
-    /// The largest positioning time, in nanoseconds and as a score, with which a command could be as good.
-    within_ns: u64,
+    /// The largest positioning time, as it is and as a score, with which a command could be as good.
+    within: Span,
     limit: u32,
 }
 
@@ -78,10 +79,10 @@ impl<P: CostFunction> Best<'_, P> {
         }
         self.cost = Some(cost);
         self.choice = choice;
-        self.within_ns = self.price.within_ns(cost);
+        self.within = self.price.within(cost);
         self.limit = match P::IS_AGED {
-            true => self.floor.limit::<true>(self.within_ns, self.ageing),
-            false => self.floor.limit::<false>(self.within_ns, self.ageing),
+            true => self.floor.limit::<true>(self.within, self.ageing),
+            false => self.floor.limit::<false>(self.within, self.ageing),
         };
     }
 
@@ -154,7 +155,7 @@ fn best_of<P: CostFunction>(
         ageing: &ageing,
         cost: None,
         choice: Choice { index: 0, arm: 0 },
-        within_ns: u64::MAX,
+        within: Span::FOREVER,
         limit: ANY,
     };
     if is_short {
@@ -201,16 +202,16 @@ fn score<P: CostFunction, const AGED: bool>(
     let limit = (lowest + SeekLowerBound::margin::<AGED>(ageing)).min(ANY);
     let row = lone_row(&all_scores[arm], chunk.len, limit)?;
     let index = chunk.number[row] as usize;
-    let later_ns = match AGED {
+    let after = match AGED {
         true => {
             let arrival = |i: usize| queue.items[i].arrival.at;
-            arrival(index).ns_since(arrival(queue.oldest()))
+            arrival(index).since(arrival(queue.oldest()))
         }
-        false => 0,
+        false => Span::ZERO,
     };
     let mut others = all_least.iter().enumerate();
     let alone = all_least.len() == 1 || others.all(|(a, least)| a == arm || *least > limit);
-    let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, later_ns);
+    let sure = alone && approach.is_sure::<AGED>(chunk, (row, lowest), ageing, after);
     sure.then_some(Choice { index, arm: arm as u8 })
 }
 
@@ -233,7 +234,7 @@ fn long<P: CostFunction>(best: &mut Best<'_, P>, view: &View, scores: &mut Score
             let far_up = if up < positions.order.len() { positions.least(up).0.saturating_sub(here) } else { u32::MAX };
             let far_down = if down > 0 { here.saturating_sub(positions.least(down).0) } else { u32::MAX };
             let far = far_up.min(far_down);
-            if far == u32::MAX || far > best.floor.reach(best.within_ns) {
+            if far == u32::MAX || far > best.floor.reach(best.within) {
                 break;
             }
             let rank = if far_up <= far_down {
@@ -285,14 +286,14 @@ fn older_ones_decide<P: CostFunction>(
     (distance, arm): (u32, usize),
 ) -> bool {
     let oldest = best.queue.oldest();
-    if best.price.floor_by_age(oldest, 0).is_none() {
+    if best.price.floor_by_age(oldest, Span::ZERO).is_none() {
         return false;
     }
-    let least_ns = best.floor.least_ns(distance);
+    let least = best.floor.least_time(distance);
     for _ in 0..16 {
         let Some(cost) = best.cost else { return false };
         let Some(i) = ages.next() else { return true };
-        match best.price.floor_by_age(i, least_ns) {
+        match best.price.floor_by_age(i, least) {
             Some(least) if least > cost => return true,
             _ if P::IS_POSITIONING => {
                 let arms = 0..view.arms.len();

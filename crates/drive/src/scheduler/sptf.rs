@@ -11,6 +11,7 @@ use super::{Choice, CostFunction, Needs, Scheduler, Search, View};
 use crate::parallelism::ArmChoice;
 use crate::queue::Queue;
 use headstack_schema::Table;
+use headstack_units::Span;
 
 #[derive(Table)]
 #[table(model = "Shortest positioning time first, over commands and arms")]
@@ -23,16 +24,16 @@ pub(super) struct Sptf {
 struct Positioning<'a, const PAIRS: bool>(&'a Queue, &'a View<'a>);
 
 impl<const PAIRS: bool> CostFunction for Positioning<'_, PAIRS> {
-    type Cost = u64;
+    type Cost = Span;
     const IS_POSITIONING: bool = PAIRS;
 
     #[inline]
-    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
+    fn of(&self, i: usize, arm: usize) -> Option<(Span, u8)> {
         self.1.positioning::<PAIRS>(self.0, i, arm)
     }
 
     #[inline]
-    fn within_ns(&self, cost: u64) -> u64 {
+    fn within(&self, cost: Span) -> Span {
         cost
     }
 }

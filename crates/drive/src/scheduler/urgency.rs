@@ -34,15 +34,15 @@ impl Allowance {
     pub fn allows(&mut self, now: Time, share: f64) -> bool {
         let share = share * EARNED;
         let most = share * SAVED_OVER_NS;
-        let passed = now.ns_since(self.seen) as f64;
+        let passed = now.since(self.seen).0 as f64;
         self.seen = self.seen.max(now);
         self.saved_ns = (self.saved_ns + share * passed).min(most);
         self.saved_ns > 0.0
     }
 
-    /// A command goes first whose positioning takes `own` instead of `other` nanoseconds.
-    pub fn spend(&mut self, own: u64, other: u64) {
-        self.saved_ns -= own.saturating_sub(other) as f64;
+    /// A command goes first whose positioning takes `own` instead of `other`.
+    pub fn spend(&mut self, own: Span, other: Span) {
+        self.saved_ns -= (own - other).0.max(0) as f64;
     }
 }
 
@@ -64,12 +64,12 @@ impl Urgency {
     /// Nanoseconds from `now` until a command is urgent; negative if it is.
     pub fn wait_ns(&self, target: Target, now: Time) -> f64 {
         let wait = target.wait.min(LONGEST).0 as f64;
-        let waited = now.ns_since(target.received) as f64;
+        let waited = now.since(target.received).0 as f64;
         (wait * self.after).max(wait - self.before_ns) - waited
     }
 }
 
-/// Positioning time of the commands that are urgent, in nanoseconds.
+/// Positioning time of the commands that are urgent.
 struct Urgent<'a> {
     queue: &'a Queue,
     view: &'a View<'a>,
@@ -78,9 +78,9 @@ struct Urgent<'a> {
 }
 
 impl CostFunction for Urgent<'_> {
-    type Cost = u64;
+    type Cost = Span;
 
-    fn of(&self, i: usize, arm: usize) -> Option<(u64, u8)> {
+    fn of(&self, i: usize, arm: usize) -> Option<(Span, u8)> {
         let target = self.deadlines.of(i)?;
         if self.urgency.wait_ns(target, self.view.now) > 0.0 {
             return None;
@@ -88,7 +88,7 @@ impl CostFunction for Urgent<'_> {
         self.view.positioning::<false>(self.queue, i, arm)
     }
 
-    fn within_ns(&self, cost: u64) -> u64 {
+    fn within(&self, cost: Span) -> Span {
         cost
     }
 }
@@ -191,8 +191,8 @@ impl BesideLimits {
             },
             None if self.head_start_ns > 0.0 => {
                 let price = |i: usize| match deadlines.of(i) {
-                    Some(_) => view.cost(queue, i).0 as f64 - self.head_start_ns,
-                    None => view.cost(queue, i).0 as f64 - self.worth(queue, view, i),
+                    Some(_) => view.cost(queue, i).0 .0 as f64 - self.head_start_ns,
+                    None => view.cost(queue, i).0 .0 as f64 - self.worth(queue, view, i),
                 };
                 match nearest(search, queue, view, deadlines, Urgency::ALWAYS) {
                     Some(near) if price(near.index) < price(usual.index) => near,
@@ -208,7 +208,7 @@ impl BesideLimits {
     /// Weighted age of a command, in nanoseconds.
     fn worth(&self, queue: &Queue, view: &View, i: usize) -> f64 {
         let arrival = queue.items[i].arrival.at;
-        self.weight * view.now.ns_since(arrival) as i64 as f64
+        self.weight * view.now.since(arrival).0 as f64
     }
 
     /// A command to be served before an urgent one, instead of the one whose turn it is.
@@ -221,16 +221,16 @@ impl BesideLimits {
     ) -> Option<Detour> {
         let target = deadlines.of(urgent.index)?;
         let due = target.received + target.wait.min(LONGEST) + self.detour_late;
-        let within = due.ns_since(view.now);
-        let took = view.cost(queue, usual.index).0 + queue.items[usual.index].transfer_ns();
-        let turn = took as f64 - self.worth(queue, view, usual.index);
+        let within = due.since(view.now);
+        let took = view.cost(queue, usual.index).0 + queue.items[usual.index].transfer_time();
+        let turn = took.0 as f64 - self.worth(queue, view, usual.index);
         let found = self.on_the_way(queue, view, urgent, within);
         found.filter(|d| d.price < turn)
     }
 
     /// The command whose service delays an urgent one least, ages counted, among those after which the urgent one is reached
-    /// `within` nanoseconds. All are examined: bounds of their positioning say nothing of the way that follows.
-    fn on_the_way(&self, queue: &Queue, view: &View, urgent: Choice, within: u64) -> Option<Detour> {
+    /// `within` this time. All are examined: bounds of their positioning say nothing of the way that follows.
+    fn on_the_way(&self, queue: &Queue, view: &View, urgent: Choice, within: Span) -> Option<Detour> {
         let goal = &queue.items[urgent.index];
         let set = usize::from(urgent.arm);
         let direct = view.cost_with(set, goal);
@@ -242,15 +242,15 @@ impl BesideLimits {
                 continue;
             }
             let worth = self.worth(queue, view, index);
-            let own = view.cost_with(set, item) + item.transfer_ns();
+            let own = view.cost_with(set, item) + item.transfer_time();
             // The urgent one is not reached before this command has ended.
-            let least = own.saturating_sub(direct) as f64 - worth;
+            let least = (own - direct).0.max(0) as f64 - worth;
             if own > within || best.is_some_and(|b| least >= b.price) {
                 continue;
             }
             let there = own + view.cost_after(set, item, own, goal);
-            let delay = there.saturating_sub(direct);
-            let price = delay as f64 - worth;
+            let delay = (there - direct).max(Span::ZERO);
+            let price = delay.0 as f64 - worth;
             if there <= within && best.is_none_or(|b| price < b.price) {
                 let choice = Choice { index, arm: urgent.arm };
                 best = Some(Detour { choice, price, delay });
@@ -266,6 +266,6 @@ struct Detour {
     choice: Choice,
     /// How much later the urgent one is reached, less the worth of waiting of the other one, in nanoseconds.
     price: f64,
-    /// How much later the urgent one is reached, in nanoseconds.
-    delay: u64,
+    /// How much later the urgent one is reached.
+    delay: Span,
 }

@@ -101,11 +101,10 @@ impl SeekTable {
         self.ns.len() as u32
     }
 
-    /// Seek time in nanoseconds over a distance between radial positions. Larger distances than the longest
-    /// have its time.
+    /// Seek time over a distance between radial positions. Larger distances than the longest have its time.
     #[inline]
-    pub fn ns(&self, distance: u32) -> u32 {
-        self.ns.at(distance as usize)
+    pub fn time(&self, distance: u32) -> Span {
+        Span(i64::from(self.ns.at(distance as usize)))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::roles::{self, RoleTable};
 use crate::spec::{ArmChoice, Destage, DriveSpec, MediaScanMode};
 use crate::unit_plan::UnitPlan;
 use headstack_engine::SpecError;
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 
 /// The head sets of a unit, assembly by assembly, with these roles, and their initial positions.
 pub(super) fn head_sets(
@@ -286,7 +286,7 @@ impl CommandServer {
                         self.settle_log(first.0);
                     }
                     let (mut context, jobs) = self.context(a);
-                    jobs.run(&mut context, first.0.after(1));
+                    jobs.run(&mut context, first.0.after(Span(1)));
                     self.couple(a);
                 }
                 None => return,
@@ -312,7 +312,7 @@ impl CommandServer {
                 self.take_over(self.number_of(a, 0), due);
             }
             let (mut context, jobs) = self.context(a);
-            jobs.run(&mut context, due.after(1));
+            jobs.run(&mut context, due.after(Span(1)));
             self.couple(a);
         }
     }

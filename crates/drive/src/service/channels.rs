@@ -1,6 +1,6 @@
 //! Data channels between heads and electronics, if there are fewer than arms that work at the same time.
 
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The transfers for which the channels of a stack are reserved.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ impl Channels {
         self.busy.retain(|b| b.1 > now);
     }
 
-    /// Reserves a channel for `length` nanoseconds from `at` on, or a whole number of turns later if none is
+    /// Reserves a channel for a time of `length` from `at` on, or a whole number of turns later if none is
     /// free all that time. Returns the start.
     #[inline]
-    pub fn reserve(&mut self, at: Time, length: u64, period_ns: f64) -> Time {
+    pub fn reserve(&mut self, at: Time, length: Span, period_ns: f64) -> Time {
         let mut turns = 0u32;
         loop {
-            let start = at.after((f64::from(turns) * period_ns).round() as u64);
+            let start = at.after(Span((f64::from(turns) * period_ns).round() as i64));
             if !self.full(start, start.after(length)) {
                 self.busy.push((start, start.after(length)));
                 return start;

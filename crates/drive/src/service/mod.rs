@@ -38,7 +38,7 @@ use crate::spec::{CacheSpec, Destage, DriveSpec};
 use crate::unit_plan::UnitPlan;
 use channels::Channels;
 use headstack_engine::SpecError;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use pass::Scratch;
 use std::sync::Arc;
 use timing::Timing;
@@ -85,7 +85,7 @@ impl Task<'_> {
 
     /// When processing that takes `overhead` is done, but not before the command's turn.
     #[inline]
-    fn decoded(&self, overhead: u64) -> Time {
+    fn decoded(&self, overhead: Span) -> Time {
         self.start.max(self.decoding_since.after(overhead))
     }
 }
@@ -228,7 +228,7 @@ impl CommandServer {
             && !self.arms.coupled
             && !self.cleans
             && !self.mechanics.scales_rotation()
-            && self.shared.timing.minimum_write == 0
+            && self.shared.timing.minimum_write == Span::ZERO
             && self.arms.scanning == Scanning::No;
         let has_buffer = !self.buffer.segments.list.is_empty() || self.shared.cache.write_back;
         let c = &self.shared.cache;
@@ -335,12 +335,12 @@ impl CommandServer {
         let active = self.active_set();
         let minimum = self.shared.timing.minimum_write;
         let Mapping::Log(log) = &mut self.mapping else { return None };
-        let mut best: Option<(u64, u64)> = None;
+        let mut best: Option<(Span, u64)> = None;
         for (i, head_set) in self.arms.head_sets.iter().enumerate() {
             if usable >> i & 1 == 0 || !head_set.writes {
                 continue;
             }
-            let delay = if i == active { active_delay } else { 0 };
+            let delay = if i == active { active_delay } else { Span::ZERO };
             let arms = &self.arms.assemblies[i / self.arms.sets].mechanism.arms;
             let found = log.predict(&From {
                 mechanics: &self.mechanics,
@@ -455,17 +455,17 @@ impl CommandServer {
     /// the time to stop read-ahead is not predicted, as in DiskSim. The background must have been brought up
     /// to `now`.
     #[inline]
-    pub fn earliest_moves(&self, now: Time) -> (Time, u64) {
+    pub fn earliest_moves(&self, now: Time) -> (Time, Span) {
         match self.kind {
-            BARE => (now, 0),
+            BARE => (now, Span::ZERO),
             _ => self.earliest_moves_beside(now),
         }
     }
 
-    fn earliest_moves_beside(&self, now: Time) -> (Time, u64) {
+    fn earliest_moves_beside(&self, now: Time) -> (Time, Span) {
         let writing = self.writing_until();
         if self.arms.assemblies.len() == 1 {
-            return (now.max(writing), 0);
+            return (now.max(writing), Span::ZERO);
         }
         let in_sector = self.shared.cache.stop_read_ahead_in_sector;
         let reading = self.reading_ahead();
@@ -473,9 +473,9 @@ impl CommandServer {
         let stopped = stopped.map_or(Time::ZERO, |(_, free)| free);
         let free = now.max(writing).max(stopped);
         if self.arms.at_once == 1 {
-            (free, 0)
+            (free, Span::ZERO)
         } else {
-            (now, free.ns_from(now))
+            (now, free.span_from(now))
         }
     }
 
@@ -541,7 +541,7 @@ impl CommandServer {
             BARE => Time::ZERO,
             _ => self.stop_read_ahead(at),
         };
-        let ready = if self.compat { ready.after(free.ns_since(at)) } else { ready.max(free) };
+        let ready = if self.compat { ready.after(free.since(at)) } else { ready.max(free) };
         ready.max(self.arms.assemblies[self.arms.active].mechanism.timeline.free)
     }
 
@@ -579,7 +579,7 @@ impl CommandServer {
         }
         self.done = Completion {
             completion: end,
-            components: Components { queue: end.ns_from(at), ..Components::default() },
+            components: Components { queue: end.span_from(at), ..Components::default() },
             cache_hit: end == at,
             mechanical: end > at,
             ..Completion::default()
@@ -634,7 +634,7 @@ impl CommandServer {
 
     /// Gives all phases that were not told yet to `sink`; `first` is the number of the first assembly.
     pub fn tell(&mut self, first: u32, sink: &mut dyn FnMut(&Phase)) {
-        let settle = self.mechanics.write_settle_ns.max(0) as u64;
+        let settle = self.mechanics.write_settle.max(Span::ZERO);
         for (a, number) in self.arms.assemblies.iter_mut().zip(first..) {
             a.mechanism.timeline.tell(number, settle, sink);
         }

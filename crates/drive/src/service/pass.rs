@@ -4,22 +4,22 @@ use super::channels::Channels;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::phase::{MechanicalAccess, Track, Work};
-use headstack_units::{nearest, Time};
+use headstack_units::{nearest, Span, Time};
 use std::collections::VecDeque;
 
-/// The times of a pass, and when its data were available to the link. All in nanoseconds.
+/// The times of a pass, and when its data were available to the link.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pass {
     /// When the last sector had passed.
     pub end: Time,
-    pub seek: u64,
-    pub rotation: u64,
-    pub transfer: u64,
+    pub seek: Span,
+    pub rotation: Span,
+    pub transfer: Span,
     /// Seek distance to the first sector, in cylinders.
     pub distance: u32,
     /// Rotational wait for the first sector, and time of one sector of its run: to find out which sectors
     /// before it passed meanwhile.
-    pub first_wait: u64,
+    pub first_wait: Span,
     pub first_sector_ns: f64,
     /// When sector `watermark` had been read. Used for reads only, like the next field.
     pub ready: Time,
@@ -42,7 +42,7 @@ pub struct Scratch {
     pub(crate) accesses: Vec<MechanicalAccess>,
 }
 
-/// The parameters of a pass. Times are in nanoseconds.
+/// The parameters of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessRequest<'a> {
     /// The place of the first sector, if it is known.
@@ -55,7 +55,7 @@ pub struct AccessRequest<'a> {
     /// A cylinder to which the arm moves before it moves to the first sector.
     pub reversal_cylinder: Option<u32>,
     /// Lower bound of the time of the first movement.
-    pub minimum_move: u64,
+    pub minimum_move: Span,
     /// Whether sectors of a track are taken in the order in which they pass.
     pub on_arrival: bool,
     /// Index of the sector that must have been read before the link starts.
@@ -89,7 +89,7 @@ impl AccessRequest<'_> {
             write: false,
             start,
             reversal_cylinder: None,
-            minimum_move: 0,
+            minimum_move: Span::ZERO,
             on_arrival: false,
             watermark: 0,
             link_ns: 0.0,
@@ -101,7 +101,7 @@ impl AccessRequest<'_> {
 /// When the sectors of a write are in the buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Supply {
-    /// When the link starts, in nanoseconds.
+    /// When the link starts.
     pub start: Time,
     /// Number of sectors that must be in the buffer before the first is written.
     pub gate: u32,
@@ -111,7 +111,7 @@ pub struct Supply {
 
 /// Where the pieces of a pass lie.
 pub trait Places {
-    /// The place of sector `done` of an order, for an arm that is free at `at`, in nanoseconds; `None` past
+    /// The place of sector `done` of an order, for an arm that is free at `at`; `None` past
     /// the end of the drive.
     fn place(&mut self, m: &Mechanics, order: &AccessRequest, done: u32, arm: &Arm, at: Time) -> Option<Place>;
 }
@@ -135,12 +135,12 @@ impl AccessRequest<'_> {
     /// The rotational wait at the arm's place, reached at `there`: `wait`, or whole turns more if data that
     /// are needed `ahead` ns after the wait are in the buffer only at `have`.
     #[inline]
-    fn turn_if_late(wait: u64, there: Time, ahead: f64, have: f64, period: f64) -> u64 {
+    fn turn_if_late(wait: Span, there: Time, ahead: f64, have: f64, period: f64) -> Span {
         let at = float(there.after(wait)) + ahead;
         if have <= at + 1.0 {
             wait
         } else {
-            wait + (((have - at) / period).ceil() * period + 0.5) as u64
+            wait + Span((((have - at) / period).ceil() * period + 0.5) as i64)
         }
     }
 
@@ -220,18 +220,18 @@ pub(super) fn run_in_order<const SCALED: bool>(
 
 /// Whether a run begins to pass before the head is there: wait and transfer take more than a turn.
 #[inline]
-fn comes_round(m: &Mechanics, place: &Place, wait: u64, whole: u64) -> bool {
-    wait as f64 + whole as f64 > m.rotation.period_ns + place.sector_ns
+fn comes_round(m: &Mechanics, place: &Place, wait: Span, whole: Span) -> bool {
+    wait.0 as f64 + whole.0 as f64 > m.rotation.period_ns + place.sector_ns
 }
 
-/// As [`Mechanics::late_ns`], for a head that did not wait; at most the time of one sector.
+/// As [`Mechanics::late_by`], for a head that did not wait; at most the time of one sector.
 #[inline(always)]
-fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: u64, there: Time) -> u64 {
-    if wait > 0 {
-        return 0;
+fn late(m: &Mechanics, arm: &Arm, place: &Place, wait: Span, there: Time) -> Span {
+    if wait > Span::ZERO {
+        return Span::ZERO;
     }
-    let late = m.late_ns(arm, place.angle, there);
-    late.min(place.sector_ns as u64)
+    let late = m.late_by(arm, place.angle, there);
+    late.min(Span(place.sector_ns as i64))
 }
 
 /// A pass over one run. Gives exactly what [`run_pieces`] would. `SCALED`: rotational waits may be scaled.
@@ -243,15 +243,15 @@ pub(super) fn run_plain<const SCALED: bool>(
     place: &Place,
 ) -> Pass {
     let distance = arm.cylinder.abs_diff(place.cylinder);
-    let seek = m.move_ns(arm, place.cylinder, place.head, order.write).max(order.minimum_move);
+    let seek = m.move_time(arm, place.cylinder, place.head, order.write).max(order.minimum_move);
     arm.cylinder = place.cylinder;
     arm.head = place.head;
     let there = order.start.after(seek);
     let mut wait = match SCALED {
-        true => m.wait_ns(arm, place.angle, there),
+        true => m.wait_time(arm, place.angle, there),
         false => m.rotation.time_for(m.ahead(arm, place.angle, there)),
     };
-    let transfer = Mechanics::pass_ns(order.count, place.sector_ns) - late(m, arm, place, wait, there);
+    let transfer = Mechanics::pass_time(order.count, place.sector_ns) - late(m, arm, place, wait, there);
     if SCALED {
         m.skip_rest(arm, place.angle, there);
     }
@@ -265,14 +265,14 @@ pub(super) fn run_plain<const SCALED: bool>(
         let (k, ahead) = order.critical(order.count, place);
         let have = order.have(supply, k + 1);
         wait = AccessRequest::turn_if_late(wait, there, ahead, have, period);
-        last_arrival = supply.start.after(Mechanics::pass_ns(order.count, order.link_ns));
+        last_arrival = supply.start.after(Mechanics::pass_time(order.count, order.link_ns));
     } else {
         let count = f64::from(order.count);
         let first = place.sector_ns + count * order.link_ns;
         let last = count * place.sector_ns + order.link_ns;
-        link_bound = there.after(wait + nearest(if first > last { first } else { last }));
+        link_bound = there.after(wait + Span(nearest(if first > last { first } else { last })));
         if order.watermark < order.count {
-            ready = there.after(wait + Mechanics::pass_ns(order.watermark + 1, place.sector_ns));
+            ready = there.after(wait + Mechanics::pass_time(order.watermark + 1, place.sector_ns));
         }
     }
     Pass {
@@ -343,14 +343,14 @@ impl Pieces<'_> {
         let m = self.m;
         let (seek, distance) = self.go_to(arm, place);
         let there = self.scratch.pass.end.after(seek);
-        let wait = m.wait_ns(arm, place.angle, there);
+        let wait = m.wait_time(arm, place.angle, there);
         let late = late(m, arm, place, wait, there);
         m.skip_rest(arm, place.angle, there);
         let mut wait = self.wait_for_data(place, count, there, wait);
-        let whole = Mechanics::pass_ns(count, place.sector_ns) - late;
+        let whole = Mechanics::pass_time(count, place.sector_ns) - late;
         if let Some(channels) = &mut channels {
             let period = m.rotation.period_ns;
-            wait = channels.reserve(there.after(wait), whole, period).ns_from(there);
+            wait = channels.reserve(there.after(wait), whole, period).span_from(there);
         }
         self.scratch.pass.seek += seek;
         let inside = count > 1
@@ -365,17 +365,17 @@ impl Pieces<'_> {
     }
 
     /// Moves to a place. Returns the time and the distance of the movement.
-    fn go_to(&mut self, arm: &mut Arm, place: &Place) -> (u64, u32) {
+    fn go_to(&mut self, arm: &mut Arm, place: &Place) -> (Span, u32) {
         let (m, order, pass) = (self.m, self.order, &mut self.scratch.pass);
         let mut distance = arm.cylinder.abs_diff(place.cylinder);
-        let mut seek = 0;
+        let mut seek = Span::ZERO;
         if let (0, Some(reversal_cylinder)) = (self.done, order.reversal_cylinder) {
-            seek = m.move_ns(arm, reversal_cylinder, arm.head, false);
+            seek = m.move_time(arm, reversal_cylinder, arm.head, false);
             pass.distance = arm.cylinder.abs_diff(reversal_cylinder);
             distance = pass.distance + reversal_cylinder.abs_diff(place.cylinder);
             arm.cylinder = reversal_cylinder;
         }
-        seek += m.move_ns(arm, place.cylinder, place.head, order.write);
+        seek += m.move_time(arm, place.cylinder, place.head, order.write);
         if self.done == 0 {
             pass.distance += arm.cylinder.abs_diff(place.cylinder);
             seek = seek.max(order.minimum_move);
@@ -387,7 +387,7 @@ impl Pieces<'_> {
 
     /// The wait for the first of `count` sectors of a head that is at their place from `there` on and would otherwise
     /// wait for `wait`. A sector of a write whose data are not there when the head reaches it costs whole turns.
-    fn wait_for_data(&mut self, place: &Place, count: u32, there: Time, mut wait: u64) -> u64 {
+    fn wait_for_data(&mut self, place: &Place, count: u32, there: Time, mut wait: Span) -> Span {
         let (order, period) = (self.order, self.m.rotation.period_ns);
         let Some(supply) = order.supply else { return wait };
         if self.done == 0 && supply.gate > 1 {
@@ -409,7 +409,7 @@ impl Pieces<'_> {
             self.arrived += order.link_ns;
             let ahead = f64::from(k) * place.sector_ns;
             wait = AccessRequest::turn_if_late(wait, there, ahead, self.arrived, period);
-            media.push_back(there.after(wait + Mechanics::pass_ns(k + 1, place.sector_ns)));
+            media.push_back(there.after(wait + Mechanics::pass_time(k + 1, place.sector_ns)));
         }
         wait
     }
@@ -421,31 +421,31 @@ impl Pieces<'_> {
     }
 
     /// The head arrives inside the run: its rear part passes now, its front part one turn later.
-    fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: Time, wait: u64) {
-        let passed = (self.m.rotation.period_ns - wait as f64) / place.sector_ns;
+    fn rear_first(&mut self, place: &Place, count: u32, distance: u32, there: Time, wait: Span) {
+        let passed = (self.m.rotation.period_ns - wait.0 as f64) / place.sector_ns;
         let tail = (passed.ceil() as u32).min(count - 1).max(1);
-        let at = there.after(((tail as f64 - passed) * place.sector_ns).max(0.0) as u64);
+        let at = there.after(Span(((tail as f64 - passed) * place.sector_ns).max(0.0) as i64));
         self.bound(place, (tail, count), at);
         self.bound(place, (0, tail), there.after(wait));
-        let end = there.after(wait + Mechanics::pass_ns(tail, place.sector_ns));
+        let end = there.after(wait + Mechanics::pass_time(tail, place.sector_ns));
         // Rounding must not make the two parts overlap.
-        let tail_end = at.after(Mechanics::pass_ns(count - tail, place.sector_ns)).min(there.after(wait));
+        let tail_end = at.after(Mechanics::pass_time(count - tail, place.sector_ns)).min(there.after(wait));
         let tail_start = at.min(tail_end);
         self.add(place, distance, there, tail_start, tail_end);
         self.add(place, 0, tail_end, there.after(wait), end);
-        let transfer = tail_end.ns_from(tail_start) + (end.ns_from(there) - wait);
-        self.passes(place, at.ns_from(there), transfer, end.ns_from(there) - transfer);
+        let transfer = tail_end.span_from(tail_start) + (end.span_from(there) - wait);
+        self.passes(place, at.span_from(there), transfer, end.span_from(there) - transfer);
     }
 
     /// The sectors pass in order, after a wait.
-    fn in_order(&mut self, place: &Place, count: u32, distance: u32, there: Time, (wait, whole): (u64, u64)) {
+    fn in_order(&mut self, place: &Place, count: u32, distance: u32, there: Time, (wait, whole): (Span, Span)) {
         self.bound(place, (0, count), there.after(wait));
         self.add(place, distance, there, there.after(wait), there.after(wait + whole));
         self.passes(place, wait, whole, wait);
     }
 
     /// Counts a run: the wait for the sector that passed first, and the times of transfer and rotation.
-    fn passes(&mut self, place: &Place, first_wait: u64, transfer: u64, rotation: u64) {
+    fn passes(&mut self, place: &Place, first_wait: Span, transfer: Span, rotation: Span) {
         let pass = &mut self.scratch.pass;
         pass.transfer += transfer;
         pass.rotation += rotation;
@@ -479,11 +479,11 @@ impl Pieces<'_> {
         for k in [first, last - 1] {
             let media = f64::from(k - first + 1) * place.sector_ns;
             let rest = f64::from(order.count - (self.done + k)) * order.link_ns;
-            pass.link_bound = pass.link_bound.max(at.after(nearest(media + rest)));
+            pass.link_bound = pass.link_bound.max(at.after(Span(nearest(media + rest))));
         }
         let mark = order.watermark.wrapping_sub(self.done);
         if (first..last).contains(&mark) {
-            pass.ready = at.after(Mechanics::pass_ns(mark - first + 1, place.sector_ns));
+            pass.ready = at.after(Mechanics::pass_time(mark - first + 1, place.sector_ns));
         }
     }
 
@@ -491,7 +491,7 @@ impl Pieces<'_> {
     fn finish(self) {
         let order = self.order;
         self.scratch.pass.last_arrival = match order.supply {
-            Some(s) if !self.long => s.start.after(Mechanics::pass_ns(order.count, order.link_ns)),
+            Some(s) if !self.long => s.start.after(Mechanics::pass_time(order.count, order.link_ns)),
             Some(_) => Time(self.arrived as u64),
             None => Time::ZERO,
         };

@@ -9,7 +9,7 @@ use crate::command::{Completion, Components};
 use crate::mechanics::Mechanics;
 use crate::phase::{Track, Work};
 use crate::spec::{ReadAhead as Extent, ReadAheadTrigger};
-use headstack_units::{nearest, Time};
+use headstack_units::{nearest, Span, Time};
 
 impl CommandServer {
     /// The end of read-ahead into `segment` after a read from `sector` to `past`.
@@ -94,8 +94,8 @@ impl CommandServer {
         }
         let t = &self.shared.timing;
         let bus = at.after(t.read_hit.of(after_write) + t.preparation);
-        let link_all = Mechanics::pass_ns(count, t.link_read_ns);
-        Some(in_buffer(at, 0, bus, bus.after(link_all), t.read_completion))
+        let link_all = Mechanics::pass_time(count, t.link_read_ns);
+        Some(in_buffer(at, Span::ZERO, bus, bus.after(link_all), t.read_completion))
     }
 
     /// For a hit on arrival in the data being read ahead: a drive that knows the address continues read-ahead
@@ -174,8 +174,8 @@ impl CommandServer {
         if K >= BUFFERED && self.buffer.unwritten.covers(task.blocks, a) {
             let t = &self.shared.timing;
             let bus = task.decoded(t.read_hit.of(task.after_write)).after(t.preparation);
-            let link_all = Mechanics::pass_ns(task.count, t.link_read_ns);
-            self.done = in_buffer(a, 0, bus, bus.after(link_all), t.read_completion);
+            let link_all = Mechanics::pass_time(task.count, t.link_read_ns);
+            self.done = in_buffer(a, Span::ZERO, bus, bus.after(link_all), t.read_completion);
             return true;
         }
 
@@ -186,7 +186,7 @@ impl CommandServer {
         if !deferred {
             *blocked = self.finish_destage();
         }
-        let waited = blocked.map_or(0, |e| e.ns_since(a));
+        let waited = blocked.map_or(Span::ZERO, |e| e.since(a));
         if self.shared.cache.keep_whole_track {
             self.buffer.segments.complete_tracks(a.after(waited));
         }
@@ -222,9 +222,9 @@ impl CommandServer {
         let disconnect = t.read_disconnect.of(p);
         let (reselect, preparation) = (t.first_reselect, t.preparation);
         let (link_ns, tail) = (t.link_read_ns, t.read_completion);
-        let link_all = Mechanics::pass_ns(task.count, link_ns);
+        let link_all = Mechanics::pass_time(task.count, link_ns);
         let past = task.past();
-        let waited = blocked.map_or(0, |e| e.ns_since(a));
+        let waited = blocked.map_or(Span::ZERO, |e| e.since(a));
         self.buffer.segments.touch(segment);
         let bus = match blocked {
             Some(e) => miss.after(disconnect).max(e).after(reselect + preparation),
@@ -238,7 +238,7 @@ impl CommandServer {
             let there = self.stop_others(a, Some(segment), 0, 0);
             whole = self.buffer.segments.list[segment].end >= past;
             if whole && there > bus {
-                (bus, waited) = (there, waited.max(there.ns_from(a)));
+                (bus, waited) = (there, waited.max(there.span_from(a)));
             }
         }
         let limit = self.read_limit((task.sector, past), segment);
@@ -311,7 +311,7 @@ impl CommandServer {
         let miss = task.decoded(self.shared.timing.read_miss.of(p));
         let mech = self.command_mechanism::<K>(a, miss);
         let mech = mech.max(blocked.unwrap_or_default());
-        let waited = mech.ns_from(miss);
+        let waited = mech.span_from(miss);
         let order = AccessRequest {
             place: task.place,
             sector: task.sector,
@@ -331,7 +331,7 @@ impl CommandServer {
         if !t.never_disconnect {
             bus = bus.after(t.read_disconnect.of(p)).max(pass.ready).after(t.first_reselect);
         }
-        let link_all = t.preparation + Mechanics::pass_ns(task.count, t.link_read_ns);
+        let link_all = t.preparation + Mechanics::pass_time(task.count, t.link_read_ns);
         let completion = bus.after(link_all).max(pass.link_bound).max(pass.end).after(t.read_completion);
         if K != BARE {
             if let Some(segment) = self.buffer.segments.victim() {
@@ -355,7 +355,7 @@ impl CommandServer {
         };
         let mut start = task.sector;
         if self.shared.cache.keep_passing_sectors && !self.compat && trigger {
-            let passed = (pass.first_wait as i64 as f64 / pass.first_sector_ns.max(1.0)) as i64;
+            let passed = (pass.first_wait.0 as f64 / pass.first_sector_ns.max(1.0)) as i64;
             let low = match task.place {
                 // Either no sector lies before them on the track, or those that do are not needed.
                 Some(p) if p.before == p.sector || passed <= i64::from(p.before) => start - u64::from(p.before),
@@ -365,7 +365,7 @@ impl CommandServer {
         }
         let (mut whole_track, mut track_start) = (Time::NEVER, 0);
         if self.shared.cache.keep_whole_track && !self.compat {
-            whole_track = pass.end.after(self.mechanics.rotation.period_ns as u64);
+            whole_track = pass.end.after(Span(self.mechanics.rotation.period_ns as i64));
             (track_start, _) = self.mapping.track_bounds(&self.mechanics, task.sector);
         }
         self.buffer.segments.reuse(segment, |s| {
@@ -400,13 +400,13 @@ impl CommandServer {
         let end = r.read_to(&mut context, past, |first, last, at, sector_ns| {
             for k in [first, last - 1] {
                 let media = (k - first + 1) as f64 * sector_ns;
-                bound = bound.max(at.after(nearest(media + (past - k) as f64 * link_ns)));
+                bound = bound.max(at.after(Span(nearest(media + (past - k) as f64 * link_ns))));
             }
         });
         r.limit = r.limit.max(limit);
         self.couple(self.arms.active);
         let mech = begun.min(end).max(a);
-        let pass = Pass { end: end.max(mech), transfer: end.ns_since(mech), ..Pass::default() };
+        let pass = Pass { end: end.max(mech), transfer: end.since(mech), ..Pass::default() };
         Some((pass, bound))
     }
 
@@ -438,17 +438,16 @@ impl CommandServer {
     }
 }
 
-/// The completion of a command at `a` that completes in the buffer. It waited for `waited` nanoseconds; its
-/// data were on the link from `bus` to `done`.
+/// The completion of a command at `a` that completes in the buffer. It waited for `waited`; its data were on the link from `bus` to `done`.
 #[inline]
-pub(super) fn in_buffer(a: Time, waited: u64, bus: Time, done: Time, tail: u64) -> Completion {
-    let queue = waited.min(bus.ns_from(a));
+pub(super) fn in_buffer(a: Time, waited: Span, bus: Time, done: Time, tail: Span) -> Completion {
+    let queue = waited.min(bus.span_from(a));
     Completion {
         completion: done.after(tail),
         components: Components {
             queue,
-            overhead: bus.ns_from(a) - queue + tail,
-            bus: done.ns_from(bus),
+            overhead: bus.span_from(a) - queue + tail,
+            bus: done.span_from(bus),
             ..Components::default()
         },
         cache_hit: true,
@@ -458,18 +457,18 @@ pub(super) fn in_buffer(a: Time, waited: u64, bus: Time, done: Time, tail: u64) 
 
 /// The completion of a command that used the mechanism from `mech` to the end of its pass.
 #[inline]
-pub(super) fn mechanical(a: Time, mech: Time, waited: u64, pass: &Pass, completion: Time) -> Completion {
-    let queue = waited.min(mech.ns_from(a));
+pub(super) fn mechanical(a: Time, mech: Time, waited: Span, pass: &Pass, completion: Time) -> Completion {
+    let queue = waited.min(mech.span_from(a));
     let media = pass.seek + pass.rotation + pass.transfer;
     Completion {
         completion,
         components: Components {
             queue,
-            overhead: mech.ns_from(a) - queue,
+            overhead: mech.span_from(a) - queue,
             seek: pass.seek,
             rotation: pass.rotation,
             transfer: pass.transfer,
-            bus: completion.ns_from(mech) - media,
+            bus: completion.span_from(mech) - media,
         },
         mechanical: true,
         seek_distance: pass.distance,

@@ -1,19 +1,19 @@
-//! Times of a drive's electronics and of its link, in nanoseconds, prepared for the service.
+//! Times of a drive's electronics and of its link, prepared for the service.
 
 use crate::spec::{AfterPrevious, DriveSpec, ExtraDisconnect};
 use headstack_engine::SpecError;
 use headstack_units::Span;
 
-/// Overheads by direction of the previous command, in nanoseconds.
+/// Overheads by direction of the previous command.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ByPrevious([u64; 2]);
+pub(super) struct ByPrevious([Span; 2]);
 
 impl ByPrevious {
     fn new(pair: &AfterPrevious) -> ByPrevious {
-        ByPrevious([pair.after_read.non_negative(), pair.after_write.non_negative()])
+        ByPrevious([pair.after_read, pair.after_write])
     }
     #[inline]
-    pub fn of(&self, previous_write: bool) -> u64 {
+    pub fn of(&self, previous_write: bool) -> Span {
         self.0[previous_write as usize]
     }
 }
@@ -28,16 +28,16 @@ pub(super) struct Timing {
     /// Overheads of writes: `write_hit` if they complete in the buffer, else `write_miss`.
     pub write: ByPrevious,
     pub read_disconnect: ByPrevious,
-    pub write_disconnect: u64,
+    pub write_disconnect: Span,
     pub extra_write_disconnect: Option<ExtraDisconnect>,
-    pub first_reselect: u64,
-    pub other_reselect: u64,
-    pub preparation: u64,
-    pub read_completion: u64,
-    pub write_completion: u64,
+    pub first_reselect: Span,
+    pub other_reselect: Span,
+    pub preparation: Span,
+    pub read_completion: Span,
+    pub write_completion: Span,
     /// Lower bounds of the time of movements.
     pub minimum_read: ByPrevious,
-    pub minimum_write: u64,
+    pub minimum_write: Span,
     /// Link time of one physical sector.
     pub link_read_ns: f64,
     pub link_write_ns: f64,
@@ -52,9 +52,9 @@ impl Timing {
             Some(rate) => return Err(SpecError::new("link.rate", rate, "more than zero")),
             None => None,
         };
-        let sector_ns = |given: Option<Span>| given.map(|s| s.non_negative() as f64).or(from_rate).unwrap_or(0.0);
+        let sector_ns = |given: Option<Span>| given.map(|s| s.0 as f64).or(from_rate).unwrap_or(0.0);
         let connected = spec.link.never_disconnect;
-        let unless_connected = |span: Span| if connected { 0 } else { span.non_negative() };
+        let unless_connected = |span: Span| if connected { Span::ZERO } else { span };
         let o = &spec.overhead;
         let p = &spec.positioning;
         Ok(Timing {
@@ -66,14 +66,11 @@ impl Timing {
             extra_write_disconnect: o.extra_write_disconnect,
             first_reselect: unless_connected(o.first_reselect),
             other_reselect: unless_connected(o.other_reselect),
-            preparation: o.data_preparation.non_negative(),
-            read_completion: o.read_completion.non_negative(),
-            write_completion: o.write_completion.non_negative(),
-            minimum_read: ByPrevious([
-                p.minimum_read_after_read.non_negative(),
-                p.minimum_read_after_write.non_negative(),
-            ]),
-            minimum_write: p.minimum_write.non_negative(),
+            preparation: o.data_preparation,
+            read_completion: o.read_completion,
+            write_completion: o.write_completion,
+            minimum_read: ByPrevious([p.minimum_read_after_read, p.minimum_read_after_write]),
+            minimum_write: p.minimum_write,
             link_read_ns: sector_ns(spec.link.read_sector_time),
             link_write_ns: sector_ns(spec.link.write_sector_time),
             never_disconnect: connected,

@@ -10,7 +10,7 @@ use crate::mapping::Mapping;
 use crate::phase::Work;
 use headstack_units::{nearest, Span, Time};
 
-/// When a write may use the link and the mechanism, in nanoseconds.
+/// When a write may use the link and the mechanism.
 #[derive(Debug, Clone, Copy)]
 struct Admission {
     /// Start of the link transfer.
@@ -18,12 +18,12 @@ struct Admission {
     /// Earliest start of the arm's movement.
     mech: Time,
     /// How long the write waited for the data of an earlier one.
-    waited: u64,
+    waited: Span,
     /// The segment whose data it continues.
     appended: Option<usize>,
     /// After its data have arrived: time to disconnect from the link, and to reselect it.
-    last_disconnect: u64,
-    last_reselect: u64,
+    last_disconnect: Span,
+    last_reselect: Span,
 }
 
 impl CommandServer {
@@ -59,7 +59,7 @@ impl CommandServer {
         }
         let work = if through { Work::Request } else { Work::Destage };
         let mut mech = admission.mech;
-        if K == GENERAL && self.shared.timing.minimum_write > 0 && !self.mapping.moves_writes() {
+        if K == GENERAL && self.shared.timing.minimum_write > Span::ZERO && !self.mapping.moves_writes() {
             mech = mech.after(self.settling_minimum(task.sector));
         }
         let order = AccessRequest {
@@ -103,7 +103,7 @@ impl CommandServer {
         }
         let room = self.context(self.arms.active).0.make_room(admission.mech, piece);
         if through {
-            admission.waited += room.ns_from(admission.mech);
+            admission.waited += room.span_from(admission.mech);
         }
         admission.mech = room;
     }
@@ -157,7 +157,7 @@ impl CommandServer {
         let mut admission = Admission {
             bus: ready.after(preparation),
             mech: ready,
-            waited: 0,
+            waited: Span::ZERO,
             appended: None,
             last_disconnect: t.write_disconnect,
             last_reselect: t.first_reselect,
@@ -167,7 +167,7 @@ impl CommandServer {
             _ => self.jobs().writing().copied(),
         };
         if let Some(w) = writing {
-            admission.waited = w.end.ns_since(a);
+            admission.waited = w.end.since(a);
             if self.shared.cache.append_writes && w.past == task.sector && w.segment.is_some() {
                 admission.mech = w.end;
                 admission.appended = w.segment;
@@ -185,11 +185,11 @@ impl CommandServer {
         match t.extra_write_disconnect {
             Some(x) if elsewhere => {
                 let reselects = [t.first_reselect, t.other_reselect];
-                let command = task.decoded(x.command.non_negative());
-                let away = x.disconnect.non_negative() + x.pause.non_negative();
+                let command = task.decoded(x.command);
+                let away = x.disconnect + x.pause;
                 admission.bus = command.after(away + reselects[0] + preparation);
-                admission.mech = self.command_mechanism::<K>(a, command.after(x.seek_delay.non_negative()));
-                admission.last_disconnect = x.second_disconnect.non_negative();
+                admission.mech = self.command_mechanism::<K>(a, command.after(x.seek_delay));
+                admission.last_disconnect = x.second_disconnect;
                 admission.last_reselect = reselects[1];
             }
             _ => admission.mech = self.command_mechanism::<K>(a, ready),
@@ -197,13 +197,13 @@ impl CommandServer {
         admission
     }
 
-    /// By how much the write's movement is shorter than the drive's minimum, in nanoseconds.
+    /// By how much the write's movement is shorter than the drive's minimum.
     #[inline(never)]
-    fn settling_minimum(&self, sector: u64) -> u64 {
+    fn settling_minimum(&self, sector: u64) -> Span {
         let minimum = self.shared.timing.minimum_write;
-        let Some(place) = self.mapping.locate(&self.mechanics, sector) else { return 0 };
-        let movement = self.mechanics.move_ns(self.arm(), place.cylinder, place.head, true);
-        minimum.saturating_sub(movement)
+        let Some(place) = self.mapping.locate(&self.mechanics, sector) else { return Span::ZERO };
+        let movement = self.mechanics.move_time(self.arm(), place.cylinder, place.head, true);
+        (minimum - movement).max(Span::ZERO)
     }
 
     /// When the data of a write are in the buffer, if its link transfer starts at `bus`.
@@ -256,7 +256,7 @@ impl CommandServer {
 
     /// Earliest start of the link transfer for a buffered write taken at `at`, and the overhead of its
     /// completion.
-    pub fn admit_to_buffer(&self, at: Time, decoding_since: Time, after_write: bool) -> (Time, u64) {
+    pub fn admit_to_buffer(&self, at: Time, decoding_since: Time, after_write: bool) -> (Time, Span) {
         let t = &self.shared.timing;
         let decoded = decoding_since.after(t.write.of(after_write));
         (at.max(decoded).after(t.preparation), t.write_completion)
@@ -275,7 +275,7 @@ impl CommandServer {
         self.stop_others(at, None, start, end);
         self.buffer.segments.invalidate(start, end, None);
         let link = piece.count() as f64 * self.shared.timing.link_write_ns;
-        let arrived = bus.after(nearest(link / self.buffer.size.blocks() as f64));
+        let arrived = bus.after(Span(nearest(link / self.buffer.size.blocks() as f64)));
         self.buffer.unwritten.bring(at, piece, arrived);
         arrived
     }

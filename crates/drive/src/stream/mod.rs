@@ -127,8 +127,8 @@ impl Source<'_> {
         let begin = from.angle.0.wrapping_sub(self.into(from));
         let next = to.angle.0.wrapping_sub(self.into(to));
         let to = Place { angle: Turn(next), ..*to };
-        let at = Time(m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time::ZERO))));
-        let taken = m.position(&arm, &to, false, at).total() as f64 / m.rotation.period_ns;
+        let at = Time::ZERO.after(m.rotation.time_for(Turn(begin).since(m.rotation.angle_at(Time::ZERO))));
+        let taken = m.position(&arm, &to, false, at).total().0 as f64 / m.rotation.period_ns;
         let angle = Turn(next).since(Turn(begin));
         let turns = (taken - angle.as_turns()).round().max(0.0);
         u128::from(angle.0) + (turns as u128) * TURN
@@ -311,7 +311,7 @@ impl Stream {
 
     /// As [`Stream::turns`], in nanoseconds, rounded to the nearest.
     pub fn ns(&self, bytes: u64) -> u64 {
-        self.rotation.time_of(self.turns(bytes))
+        self.rotation.time_of(self.turns(bytes)).0 as u64
     }
 
     /// Number of zones.

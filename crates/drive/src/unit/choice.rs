@@ -79,7 +79,7 @@ impl ServiceUnit {
         // age limit is next, with the arm that is there first.
         let barrier = first.request.command == Command::Flush;
         let taken_at_once = self.rules.limit == 1 && start < self.server.writing_until();
-        let overdue = start.ns_since(first.arrival.at) > self.rules.age_limit;
+        let overdue = start.since(first.arrival.at) > self.rules.age_limit;
         if barrier || taken_at_once {
             return Choice { index: oldest, arm: self.server.active_set() as u8 };
         }

@@ -162,7 +162,7 @@ impl ServiceUnit {
         let waiting = &self.queue.items[index];
         let arrival = waiting.arrival.at;
         let mut done = Completion { id: waiting.request.id, arrival, completion: now, ..Completion::default() };
-        done.components.queue = now.ns_from(arrival);
+        done.components.queue = now.span_from(arrival);
         if let Some(limited) = &mut self.limited {
             limited.limits.expires(index, end, &mut done);
         }

@@ -579,7 +579,7 @@ impl ServiceUnit {
             let end = begin.after(c.seek + c.rotation + c.transfer);
             self.server.scan_beside(end, (end.before(c.transfer), end));
         } else if outcome.mechanical {
-            let seek = self.server.mechanics.move_ns(before, item.place.cylinder, item.place.head, write);
+            let seek = self.server.mechanics.move_time(before, item.place.cylinder, item.place.head, write);
             // Only a wait after a single movement is used; passes with track switches are left alone.
             if c.seek == seek {
                 self.server.scan_in_wait(begin, before, (item.sector, &item.place, write));
@@ -650,7 +650,7 @@ impl ServiceUnit {
         let done = &mut self.server.done;
         done.id = id;
         done.arrival = arrival;
-        done.components.queue += start.ns_from(arrival);
+        done.components.queue += start.span_from(arrival);
         done.arm = (self.first_assembly + self.server.arms.active as u32) as u8;
     }
 }

@@ -15,7 +15,7 @@ use crate::models::Models;
 use crate::roles::{self, Mode, ModeUse, RolePolicy, RoleUse};
 use crate::spec::DriveSpec;
 use headstack_engine::SpecError;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The policy of a unit whose roles can change, its state, and what it has done.
 #[derive(Debug)]
@@ -25,13 +25,13 @@ pub(super) struct Roles {
     current: usize,
     /// When the present mode was entered.
     since: Time,
-    /// Nanoseconds in each mode before `since`.
-    time: Vec<u64>,
+    /// Time in each mode before `since`.
+    time: Vec<Span>,
     switches: u64,
     forced: u64,
-    /// Nanoseconds in which arms served nothing because of a change.
-    switching: u64,
-    switch_time: u64,
+    /// Time in which arms served nothing because of a change.
+    switching: Span,
+    switch_time: Span,
     /// Whether a command was noted since the policy was asked.
     fresh: bool,
     /// The modes that failed parts exclude, as bits.
@@ -58,11 +58,11 @@ impl Roles {
         let roles = Roles {
             current: 0,
             since: Time::ZERO,
-            time: vec![0; modes.len()],
+            time: vec![Span::ZERO; modes.len()],
             switches: 0,
             forced: 0,
-            switching: 0,
-            switch_time: policy.switch_time().non_negative(),
+            switching: Span::ZERO,
+            switch_time: policy.switch_time(),
             fresh: false,
             excluded: 0,
             first_arm,
@@ -102,7 +102,7 @@ impl Roles {
 
     /// Counts a change at `now`.
     fn enter(&mut self, now: Time, mode: usize) {
-        self.time[self.current] += now.ns_since(self.since);
+        self.time[self.current] += now.since(self.since);
         self.since = now;
         self.current = mode;
         self.switches += 1;
@@ -112,10 +112,10 @@ impl Roles {
     fn add_use(&self, until: Time, units: usize, sum: &mut RoleUse) {
         sum.n_switches += self.switches;
         sum.n_forced += self.forced;
-        sum.switching_s += self.switching as f64 * 1e-9;
+        sum.switching_s += self.switching.as_secs_f64();
         for (i, mode) in self.modes.iter().enumerate() {
-            let present = if i == self.current { until.ns_since(self.since) } else { 0 };
-            let time_s = (self.time[i] + present) as f64 * 1e-9 / units as f64;
+            let present = if i == self.current { until.since(self.since) } else { Span::ZERO };
+            let time_s = (self.time[i] + present).as_secs_f64() / units as f64;
             match sum.modes.iter_mut().find(|m| m.name == mode.name) {
                 Some(known) => known.time_s += time_s,
                 None => sum.modes.push(ModeUse { name: mode.name, time_s }),

@@ -4,6 +4,7 @@ use crate::parallelism::{ArmChoice, HeadSet};
 use crate::queue::Needs;
 use crate::service::{CommandServer, GENERAL};
 use crate::spec::{DriveSpec, HitCheck};
+use headstack_units::Span;
 
 /// How a unit serves commands. Each way asks for every command what the ways before it need not ask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ pub(super) enum Way {
     General,
 }
 
-/// How a unit takes and chooses commands. Times are in nanoseconds.
+/// How a unit takes and chooses commands.
 pub(super) struct Rules {
     pub way: Way,
     /// The first way that its parts allow, whatever the scheduler and the limits.
@@ -32,13 +33,13 @@ pub(super) struct Rules {
     pub limit: usize,
     pub arm_choice: ArmChoice,
     /// A command that has waited longer goes first.
-    pub age_limit: u64,
+    pub age_limit: Span,
     /// Processing of every command.
-    pub per_request: u64,
+    pub per_request: Span,
     /// Whether the buffer serves reads when they arrive.
     pub check_arrivals: bool,
     /// How long the drive tries to recover from a fault that a command meets.
-    pub recovery: u64,
+    pub recovery: Span,
 }
 
 impl Rules {
@@ -62,13 +63,13 @@ impl Rules {
             in_order: false,
             limit,
             arm_choice: spec.parallelism.arm_choice,
-            age_limit: match spec.queue.age_limit.non_negative() {
-                0 => u64::MAX,
+            age_limit: match spec.queue.age_limit {
+                Span::ZERO => Span::FOREVER,
                 t => t,
             },
-            per_request: spec.overhead.per_request.non_negative(),
+            per_request: spec.overhead.per_request,
             check_arrivals,
-            recovery: spec.parallelism.fault_recovery.non_negative(),
+            recovery: spec.parallelism.fault_recovery,
         }
     }
 

@@ -15,7 +15,7 @@ use super::{blocks_of, ServiceUnit, Step};
 use crate::buffer::Blocks;
 use crate::command::{Command, Completion, Components, DriveRequest};
 use crate::queue::{Arrival, Waiting};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// A write of which some data are not in the buffer yet.
@@ -25,9 +25,9 @@ pub(super) struct Write {
     arrival: Arrival,
     /// The blocks that are not in the buffer yet.
     rest: Blocks,
-    /// Time on the link, and processing that delayed it, in nanoseconds.
-    bus: u64,
-    overhead: u64,
+    /// Time on the link, and processing that delayed it.
+    bus: Span,
+    overhead: Span,
     /// Whether it has waited for room.
     was_late: bool,
 }
@@ -52,8 +52,8 @@ impl WriteAdmission {
             request,
             arrival,
             rest: blocks_of(&request),
-            bus: 0,
-            overhead: 0,
+            bus: Span::ZERO,
+            overhead: Span::ZERO,
             was_late: false,
         });
     }
@@ -133,7 +133,7 @@ impl ServiceUnit {
                 return Step::Again;
             }
         }
-        self.take_command(command.after(1))
+        self.take_command(command.after(Span(1)))
     }
 
     /// Whether the next command is a flush for which no write has to enter the buffer first.
@@ -212,8 +212,8 @@ impl ServiceUnit {
         let Some(write_admission) = &mut self.write_admission else { return Step::Nothing };
         write_admission.link_free = there;
         let Some(write) = write_admission.writes.front_mut() else { return Step::Nothing };
-        write.bus += there.ns_from(bus);
-        write.overhead += bus.ns_from(now);
+        write.bus += there.span_from(bus);
+        write.overhead += bus.span_from(now);
         write.rest.start = piece.past;
         if write.rest.start < write.rest.past {
             return Step::Again;
@@ -223,7 +223,7 @@ impl ServiceUnit {
         self.server.done = Completion {
             completion,
             components: Components {
-                queue: completion.ns_from(write.arrival.at) - bus - overhead,
+                queue: completion.span_from(write.arrival.at) - bus - overhead,
                 overhead,
                 bus,
                 ..Components::default()
@@ -266,7 +266,7 @@ impl ServiceUnit {
         let mut later = pass.or(busy);
         if later.is_none() {
             if self.command_is_ready(now) && !self.pass_has_its_turn() {
-                return self.take_command(now.after(1));
+                return self.take_command(now.after(Span(1)));
             }
             later = self.server.force_destage(now);
             match later {
@@ -284,7 +284,7 @@ impl ServiceUnit {
                 self.server.buffer.counted.n_full_buffer_writes += u64::from(!again);
             }
             write_admission.crowded = true;
-            write_admission.looks_at = later.unwrap_or(now.after(1));
+            write_admission.looks_at = later.unwrap_or(now.after(Span(1)));
         }
         Step::Again
     }

@@ -7,7 +7,7 @@
 use headstack_drive::cost::{self, Parts};
 use headstack_drive::{layout, power, seek, Command, Drive, DriveOptions, DriveRequest, DriveSpec, Models};
 use headstack_engine::SpecError;
-use headstack_testkit::XorShift;
+use headstack_testkit::{commands, XorShift};
 use headstack_units::{Lba, Time};
 use serde_json::{json, Map, Value};
 use std::collections::BTreeSet;
@@ -327,11 +327,8 @@ fn outcome(value: &Value) -> Result<(), SpecError> {
     let mut draw = |limit: u64| noise.below(limit);
     let (mut now, mut done) = (0, 0);
     let mut check = |c: &headstack_drive::Completion| {
-        let s = c.components;
-        let shares = [s.queue, s.overhead, s.seek, s.rotation, s.transfer, s.bus];
-        let sum: u128 = shares.iter().map(|s| u128::from(*s)).sum();
         assert!(c.completion >= c.arrival, "{c:?}");
-        assert_eq!(sum, u128::from(c.completion.0 - c.arrival.0), "{c:?}");
+        assert_eq!(commands::shares(c), commands::response(c), "{c:?}");
         done += 1;
     };
     for id in 0..200 {

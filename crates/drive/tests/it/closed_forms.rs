@@ -68,10 +68,10 @@ fn fcfs_waits_as_pollaczek_and_khinchine_say() {
         let n = 1_500_000;
         let (mut first, mut second, mut waits, mut last) = (0.0, 0.0, 0.0, 0u64);
         open(&constant_seek(), n, mean / rho, |c| {
-            let service = (response(c) - c.components.queue) as f64;
+            let service = (response(c) - c.components.queue.non_negative()) as f64;
             first += service / n as f64;
             second += service * service / n as f64;
-            waits += c.components.queue as f64 / n as f64;
+            waits += c.components.queue.0 as f64 / n as f64;
             last = c.arrival.0;
         });
         let rate = n as f64 / last as f64;
@@ -90,8 +90,8 @@ fn rotation_is_half_the_arc_between_arms() {
         let (mut sum, mut most, mut served) = (0.0, 0, vec![0u64; n as usize]);
         let count = 200_000;
         open(&spec, count, 20e6, |c| {
-            sum += c.components.rotation as f64;
-            most = most.max(c.components.rotation);
+            sum += c.components.rotation.0 as f64;
+            most = most.max(c.components.rotation.non_negative());
             served[c.arm as usize] += 1;
         });
         let (mean, want) = (sum / count as f64, REV_NS / (2 * n) as f64);
@@ -117,7 +117,7 @@ fn mean_seek_is_that_of_random_pairs() {
         .sum();
     let count = 200_000;
     let mut total = 0.0;
-    open(&drive(), count, 30e6, |r| total += r.components.seek as f64);
+    open(&drive(), count, 30e6, |r| total += r.components.seek.0 as f64);
     let mean = total / count as f64;
     assert!((mean / want - 1.0).abs() < 0.01, "{mean} for {want} ns");
 }
@@ -184,7 +184,7 @@ fn run(spec: &DriveSpec, requests: &[(u64, DriveRequest)]) -> (Vec<Completion>, 
 fn energy_is_watts_times_time_in_state() {
     let requests: Vec<_> = mixed(4, 2000, CAPACITY);
     let (done, mut drive) = run(&drive(), &requests);
-    let total = |f: fn(&Completion) -> u64| done.iter().map(f).sum::<u64>() as f64 * 1e-9;
+    let total = |f: fn(&Completion) -> Span| done.iter().map(f).sum::<Span>().as_secs_f64();
     let seek = total(|c| c.components.seek);
     let rotation = total(|c| c.components.rotation);
     let transfer = total(|c| c.components.transfer);

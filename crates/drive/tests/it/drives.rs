@@ -8,7 +8,7 @@ use headstack_drive::spec::{ArmShare, DriveSpec, SkewUnit};
 use headstack_drive::{Command, Drive, DriveOptions};
 use headstack_testkit::commands;
 use headstack_testkit::{shipped, XorShift};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -35,7 +35,7 @@ fn blocks(spec: &DriveSpec) -> u64 {
 fn mean_seek_ms(spec: &DriveSpec) -> f64 {
     let (table, n) = (seek_table(spec), spec.geometry.cylinders);
     let pairs = f64::from(n) * f64::from(n);
-    (1..n).map(|d| f64::from(table.ns(d)) * 1e-6 * 2.0 * f64::from(n - d) / pairs).sum()
+    (1..n).map(|d| table.time(d).as_ms() * 2.0 * f64::from(n - d) / pairs).sum()
 }
 
 /// Sustained rate of one zone in MB/s: all tracks of a cylinder and one skew after each, or in bands as many
@@ -153,7 +153,7 @@ fn skews_cover_switches_and_settling() {
         let turn_ms = 60e3 / spec.geometry.rotation_speed.0;
         let settle = p.write_settle.as_ms().max(0.0);
         let switch = p.head_switch.as_ms();
-        let single = f64::from(seek_table(&spec).ns(1)) * 1e-6;
+        let single = seek_table(&spec).time(1).as_ms();
         let track = switch + f64::from(u8::from(p.settle_after_head_switch)) * settle;
         // The first track of the next cylinder may need another head as well.
         let cylinder = single.max(switch) + settle;
@@ -199,8 +199,8 @@ fn long_reads_get_the_rate_of_the_formula() {
 fn drives_of_the_intra_disk_parallelism_paper() {
     let hc = shipped::drive("barracuda-es-750");
     assert!((mean_seek_ms(&hc) / 8.5 - 1.0).abs() < 0.01, "{}", mean_seek_ms(&hc));
-    assert_eq!(seek_table(&hc).ns(1), 800_000);
-    let full = f64::from(seek_table(&hc).ns(hc.geometry.cylinders - 1)) * 1e-6;
+    assert_eq!(seek_table(&hc).time(1), Span(800_000));
+    let full = seek_table(&hc).time(hc.geometry.cylinders - 1).as_ms();
     assert!((full - 17.0).abs() < 0.001, "{full}");
     let outer = sustained_mb_per_s(&hc, 0);
     assert!((outer / 72.0 - 1.0).abs() < 0.01, "{outer} MB/s");
@@ -218,7 +218,7 @@ fn drives_of_the_logging_paper() {
     for (name, turn_ms, full_ns) in [("ibm-18es", 8.333, 12_742_000), ("cheetah-9lp", 5.973, 10_627_000)] {
         let spec = shipped::drive(name);
         assert!((60e3 / spec.geometry.rotation_speed.0 - turn_ms).abs() < 0.001);
-        assert_eq!(seek_table(&spec).ns(spec.geometry.cylinders - 1), full_ns);
+        assert_eq!(seek_table(&spec).time(spec.geometry.cylinders - 1), Span(full_ns));
     }
 }
 

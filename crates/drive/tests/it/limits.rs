@@ -217,8 +217,8 @@ fn the_host_reads_the_log_of_an_empty_drive() {
     // is read until 25 ms, and so does the fourth.
     let ends: Vec<u64> = found.iter().map(|c| c.completion.0 / MS).collect();
     assert_eq!(ends, [4, 20, 40, 50]);
-    assert_eq!(found[2].components.queue, 13 * MS);
-    assert_eq!(found[2].components.rotation, 5 * MS);
+    assert_eq!(found[2].components.queue.non_negative(), 13 * MS);
+    assert_eq!(found[2].components.rotation.non_negative(), 5 * MS);
 }
 
 /// Commands that were sent again have their times from then on: the third is sent again at 11 ms and waits from then; the

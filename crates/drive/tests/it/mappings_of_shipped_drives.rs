@@ -84,11 +84,11 @@ struct World<'a> {
 
 impl World<'_> {
     /// Longest time of a movement with the wait behind it.
-    fn move_ns(&self) -> u64 {
+    fn move_time(&self) -> u64 {
         let m = self.drive.mechanics();
         let far = m.seek.positions() - 1;
-        let write = m.move_ns(&Arm::default(), far, 1, true);
-        write.max(m.move_ns(&Arm::default(), far, 1, false)) + m.rotation.period_ns as u64 + 1
+        let write = m.move_time(&Arm::default(), far, 1, true);
+        write.max(m.move_time(&Arm::default(), far, 1, false)).non_negative() + m.rotation.period_ns as u64 + 1
     }
 
     /// The most that a command, with a flush if it writes, can take: a movement for each part that is read before, a
@@ -119,7 +119,7 @@ impl World<'_> {
             "cleaned log" | "cleaned cache" => 2,
             _ => 0,
         };
-        (pieces + in_background) * self.move_ns() + (partial + 1) * turn + OVERHEADS_NS
+        (pieces + in_background) * self.move_time() + (partial + 1) * turn + OVERHEADS_NS
     }
 
     fn ask(&mut self, kind: Command, lba: u64, blocks: u64) {

@@ -55,7 +55,7 @@ fn free_blocks_cost_the_foreground_nothing() {
         assert_eq!(plain, with);
         let bytes = scanning.counters().scanned_bytes;
         // No more than what passes in all the waits, and what the planner is for: a good part.
-        let waits: u64 = with.iter().map(|c| c.components.rotation).sum();
+        let waits: u64 = with.iter().map(|c| c.components.rotation.non_negative()).sum();
         let most = waits as f64 / REV_NS as f64 * 128.0 * 512.0;
         assert!(bytes as f64 <= most, "{bytes} of {most}");
         assert!(bytes as f64 > 0.2 * most, "{bytes} of {most}");

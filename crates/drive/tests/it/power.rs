@@ -72,9 +72,9 @@ fn energy_is_the_sum_over_requests() {
         let mut drive = Drive::builtin(&spec, &DriveOptions::default()).unwrap();
         let (mut seek, mut rotation, mut transfer, mut last) = (0, 0, 0, 0);
         let mut count = |c: &Completion| {
-            seek += c.components.seek;
-            rotation += c.components.rotation;
-            transfer += c.components.transfer;
+            seek += c.components.seek.non_negative();
+            rotation += c.components.rotation.non_negative();
+            transfer += c.components.transfer.non_negative();
             last = last.max(c.completion.0);
         };
         let mut noise = XorShift::default();

@@ -130,9 +130,9 @@ fn arms_whose_roles_change_wait_for_the_switch() {
     // It starts 90 ms later; the rest is movement and less than two turns.
     let later = late.completion.0 - write.completion.0;
     assert!((90 * MS - 9 * MS..90 * MS + 9 * MS).contains(&later), "{later}");
-    assert!(late.components.queue >= 90 * MS, "{late:?}");
+    assert!(late.components.queue.non_negative() >= 90 * MS, "{late:?}");
     // The third arm keeps its role, so it reads at once.
-    assert_eq!((read.arm, read.components.queue), (2, 0), "{read:?}");
+    assert_eq!((read.arm, read.components.queue.non_negative()), (2, 0), "{read:?}");
 }
 
 /// What cannot be is refused by its key.
@@ -273,7 +273,7 @@ fn measure(drive: &mut Drive, load: &Load, seed: u64) -> (Vec<Sums>, Option<Role
             let request = commands::command(id, command, block * u64::from(BLOCK), BLOCK);
             drive.submit(Time(now), request);
             drive.advance(Time::NEVER, &mut |c| {
-                let ns = c.completion.since(c.arrival).0 - c.components.queue as i64;
+                let ns = c.completion.since(c.arrival).0 - c.components.queue.0;
                 let ms = ns as f64 * 1e-6;
                 sum.n += 1.0;
                 sum.ms += ms;

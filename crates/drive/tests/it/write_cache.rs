@@ -46,7 +46,7 @@ impl Model {
     fn seek_s(&self, distance: f64) -> f64 {
         let most = self.cylinders - 1.0;
         let cylinders = distance.clamp(1.0, most) as u32;
-        f64::from(self.seek.ns(cylinders)) * 1e-9 + self.settle
+        self.seek.time(cylinders).as_secs_f64() + self.settle
     }
 
     /// Mean of the least of (seek + uniform wait) over the window, and the mean place in the window of

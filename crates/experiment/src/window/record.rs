@@ -241,7 +241,7 @@ impl CommandRecord {
     /// The command with what its completion says.
     pub fn completed(self, c: &Completion) -> CommandRecord {
         CommandRecord {
-            chosen_ns: Some(c.arrival.0 + c.components.queue),
+            chosen_ns: Some(c.arrival.after(c.components.queue).0),
             completion_ns: Some(c.completion.0),
             arm: Some(c.arm),
             cache_hit: c.cache_hit,

@@ -57,13 +57,14 @@ impl Clock for Constant {
         while self.next_event() < until {
             let start = self.next_event();
             let (arrival, request) = self.waiting.pop_front().unwrap();
-            self.free_at = Time(start.0 + self.service);
+            let transfer = Span(self.service as i64);
+            self.free_at = start.after(transfer);
             self.busy.push((start.0, self.free_at.0));
             sink(&Completion {
                 id: request.id,
                 arrival,
                 completion: self.free_at,
-                components: Components { queue: start.0 - arrival.0, transfer: self.service, ..Components::default() },
+                components: Components { queue: start.span_from(arrival), transfer, ..Components::default() },
                 cache_hit: false,
                 mechanical: true,
                 seek_distance: (request.lba.0 % 2) as u32,

@@ -154,9 +154,9 @@ struct Op {
 impl Op {
     /// Up to now it has waited in the volume.
     fn wait_until(&mut self, now: Time) {
-        let ns = now.0 - self.done.completion.0;
-        self.done.components.queue += ns;
-        self.done.waits.array += ns;
+        let waited = now.span_from(self.done.completion);
+        self.done.components.queue += waited;
+        self.done.waits.array += waited;
         self.done.completion = now;
     }
 

@@ -193,8 +193,8 @@ impl Volume {
             let lost = LayerCompletion {
                 arrival: since,
                 completion: now,
-                components: Components { queue: now.0 - since.0, ..Components::default() },
-                waits: Waits { array: now.0 - since.0, ..Waits::default() },
+                components: Components { queue: now.span_from(since), ..Components::default() },
+                waits: Waits { array: now.span_from(since), ..Waits::default() },
                 cache_hit: false,
                 drive: ANYONE,
                 ..LayerCompletion::default()

@@ -5,6 +5,7 @@
 
 use headstack_drive::replay::{replay_closed, ReplayRequest};
 use headstack_drive::{DriveDesign, DriveOptions, DriveSpec, Models};
+use headstack_units::Span;
 use std::path::{Path, PathBuf};
 
 /// The drives with a measured trace.
@@ -39,7 +40,7 @@ pub fn trace(dir: &Path, name: &str) -> (Vec<ReplayRequest>, Vec<f64>) {
                 write: f[0] == "W",
                 lba: f[2].parse().unwrap(),
                 blocks: f[3].parse().unwrap(),
-                think_ns: (us(5) * 1e3).round() as u64,
+                think: Span((us(5) * 1e3).round() as i64),
             };
             (request, us(4) * 1e-6)
         })
@@ -51,5 +52,5 @@ pub fn simulated(spec: &DriveSpec, compat: bool, requests: &[ReplayRequest]) -> 
     let options = DriveOptions { compat_disksim_40: compat, ..DriveOptions::default() };
     let design = DriveDesign::new(spec, &Models::builtin()).unwrap();
     let responses = replay_closed(&design, &options, requests).unwrap();
-    responses.into_iter().map(|r| r.expect("inside the drive") as f64 * 1e-9).collect()
+    responses.into_iter().map(|r| r.expect("inside the drive").as_secs_f64()).collect()
 }

@@ -19,7 +19,7 @@ use crate::layout::Place;
 use crate::mapping::cleaning::{Cleaner, Cleaning, Segment, Target};
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{AccessRequest, Places};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The cleaning of a log and its state.
 #[derive(Debug)]
@@ -123,11 +123,8 @@ impl Clean {
             if !candidate || !self.segments.fits_elsewhere(c) {
                 continue;
             }
-            let worth = self.policy.worth(&Segment {
-                live: c.used,
-                slots: c.slots,
-                age_s: now.ns_since(c.changed) as f64 * 1e-9,
-            });
+            let worth =
+                self.policy.worth(&Segment { live: c.used, slots: c.slots, age_s: now.since(c.changed).as_secs_f64() });
             if best.as_ref().is_none_or(|b| worth > b.0) {
                 best = Some((worth, n, *c));
             }
@@ -244,7 +241,7 @@ impl Log {
         let track = track.take_while(|(_, s)| s.head == head);
         let first = track.min_by_key(|(_, s)| {
             let place = m.layout.locate(s.slot << shift);
-            place.map_or(u64::MAX, |p| m.position(arm, &p, false, at).total())
+            place.map_or(Span::FOREVER, |p| m.position(arm, &p, false, at).total())
         })?;
         // The order within the track does not matter.
         let slot = victim.slots.remove(first.0).slot;
@@ -284,7 +281,7 @@ impl Log {
         (arm, at): (&Arm, Time),
     ) -> Option<u64> {
         let from = From { mechanics: m, arm, start: at, ready, minimum: self.minimum_write };
-        let found = self.slots.soonest_in(&from, cylinder, Class::Whole, u64::MAX)?;
+        let found = self.slots.soonest_in(&from, cylinder, Class::Whole, Span::FOREVER)?;
         let clean = self.clean.as_mut()?;
         self.counted.n_moved_blocks += 1;
         let changed = clean.victim.as_ref().map_or(at, |v| v.changed);
@@ -309,7 +306,7 @@ impl Log {
         };
         AccessRequest {
             write,
-            minimum_move: if write { self.minimum_write } else { 0 },
+            minimum_move: if write { self.minimum_write } else { Span::ZERO },
             ..AccessRequest::plain(block << self.shift, self.block_sectors(), at)
         }
     }

@@ -21,7 +21,7 @@ impl SlotGrid {
         let grid = m.layout.grid()?;
         let slots = grid.sectors_per_track >> shift;
         let whole = slots > 1 && slots << shift == grid.sectors_per_track;
-        let hides_switches = m.head_switch_ns <= u64::from(m.seek.ns(1));
+        let hides_switches = m.head_switch <= m.seek.time(1);
         (whole && hides_switches && !m.scales_rotation()).then(|| SlotGrid {
             offset: grid.offset,
             slots,

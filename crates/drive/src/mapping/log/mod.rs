@@ -68,8 +68,8 @@ pub struct Log {
     pub frontier: u32,
     /// Time in which a sector of the first track passes, in nanoseconds.
     sector_ns: f64,
-    /// Lower bound of a write's movement, in nanoseconds.
-    minimum_write: u64,
+    /// Lower bound of a write's movement.
+    minimum_write: Span,
     pub under_way: UnderWay,
     pub(super) moves: Moves,
     /// What is counted: blocks moved, blocks written over their old copy, checkpoints.
@@ -171,7 +171,7 @@ impl Log {
         m: &Mechanics,
         geometry: &GeometrySpec,
         policy: Box<dyn Policy>,
-        minimum_write: u64,
+        minimum_write: Span,
         together: bool,
     ) -> Result<Log, SpecError> {
         let sector = geometry.sector_size.0;
@@ -344,7 +344,7 @@ impl Log {
         self.count_taken(block, &found, class, by);
         self.count_moved(block, None, found.at.slot);
         let place = self.place_in(m, found.at.slot, 0)?;
-        let transfer = Mechanics::pass_ns(self.block_sectors(), place.sector_ns);
+        let transfer = Mechanics::pass_time(self.block_sectors(), place.sector_ns);
         Some((i, found, start.after(found.cost + transfer)))
     }
 

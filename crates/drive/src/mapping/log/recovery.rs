@@ -27,7 +27,7 @@ use super::Log;
 use crate::mapping::parameters::RecoveryModel;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::AccessRequest;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use std::collections::BTreeSet;
 
 /// Physical sectors of one checkpoint: a sector with its sequence number, and the packed map.
@@ -147,9 +147,9 @@ impl Log {
         }
     }
 
-    /// How long the recovery scan would take after a loss of power now, in nanoseconds; `None` without a model of
+    /// How long the recovery scan would take after a loss of power now; `None` without a model of
     /// recovery.
-    pub fn scan_ns(&self, m: &Mechanics) -> Option<u64> {
+    pub fn scan_time(&self, m: &Mechanics) -> Option<Span> {
         match (self.recovery, &self.checkpoints) {
             (RecoveryModel::None, _) => None,
             (RecoveryModel::Checkpoint, Some(c)) => {
@@ -169,13 +169,13 @@ impl Log {
     }
 }
 
-/// The time to read these tracks one after the other, in nanoseconds, starting at cylinder 0 and surface 0.
-fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> u64 {
+/// The time to read these tracks one after the other, starting at cylinder 0 and surface 0.
+fn read_tracks(m: &Mechanics, tracks: impl Iterator<Item = Track>) -> Span {
     let mut arm = Arm::default();
-    let turn = m.rotation.period_ns.round() as u64;
-    let mut sum = 0;
+    let turn = Span(m.rotation.period_ns.round() as i64);
+    let mut sum = Span::ZERO;
     for (cylinder, head) in tracks {
-        sum += m.move_ns(&arm, cylinder, head, false) + turn;
+        sum += m.move_time(&arm, cylinder, head, false) + turn;
         (arm.cylinder, arm.head) = (cylinder, head);
     }
     sum

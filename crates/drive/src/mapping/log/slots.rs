@@ -17,18 +17,18 @@ use super::levels::Levels;
 use crate::mechanics::{Arm, Mechanics};
 use headstack_engine::random::nth;
 use headstack_schema::Choice;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 /// The slot for a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     pub cylinder: u32,
     pub at: SlotAt,
-    /// Time from the start until the slot is under the head, in nanoseconds.
-    pub cost: u64,
+    /// Time from the start until the slot is under the head.
+    pub cost: Span,
 }
 
-/// The state from which a write starts. Times are in nanoseconds.
+/// The state from which a write starts.
 #[derive(Clone, Copy)]
 pub struct From<'a> {
     pub mechanics: &'a Mechanics,
@@ -38,7 +38,7 @@ pub struct From<'a> {
     /// When the data are in the buffer: the slot does not begin before.
     pub ready: Time,
     /// Lower bound of the time of a movement.
-    pub minimum: u64,
+    pub minimum: Span,
 }
 
 /// Which of several slots is taken if they pass under the heads at the same time.
@@ -54,8 +54,8 @@ pub enum Ties {
     Any,
 }
 
-/// Times that differ by at most this, in nanoseconds, count as equal, because each is rounded twice.
-const SAME: u64 = 2;
+/// Times that differ by at most this count as equal, because each is rounded twice.
+const SAME: Span = Span(2);
 
 /// The free slots of a unit.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub struct FreeSlots {
     /// The slots that were taken at first.
     pub initial: InOrder,
     /// For each distance the shortest seek over it or more, if seek times do not grow with distance.
-    least_seek: Option<Box<[u32]>>,
+    least_seek_ns: Option<Box<[u32]>>,
     /// The grid on which all slots begin, if there is one.
     grid: Option<SlotGrid>,
 }
@@ -85,8 +85,8 @@ impl FreeSlots {
     /// The slots of a unit with so many surfaces, of `1 << shift` sectors each. All are free except those of the initial blocks.
     pub fn new(m: &Mechanics, surfaces: u32, shift: u32, initial: InOrder) -> FreeSlots {
         let cylinders = m.seek.positions();
-        let least_seek = least_seek(m);
-        let farther_is_later = least_seek.is_none();
+        let least_seek_ns = least_seek_ns(m);
+        let farther_is_later = least_seek_ns.is_none();
         let mut made = FreeSlots {
             cylinders: (0..cylinders).map(|_| None).collect(),
             some: [Levels::all(cylinders), Levels::all(cylinders)],
@@ -95,7 +95,7 @@ impl FreeSlots {
             slots: m.layout.capacity() >> shift,
             last: 0,
             initial,
-            least_seek,
+            least_seek_ns,
             grid: SlotGrid::new(m, shift).filter(|_| farther_is_later),
         };
         let has_slots = |c: &u32| !made.make(m, *c).tracks.is_empty();
@@ -190,9 +190,9 @@ impl FreeSlots {
         }
     }
 
-    /// The free slot of a cylinder that is reached soonest, if it is reached within `within` ns.
+    /// The free slot of a cylinder that is reached soonest, if it is reached within `within`.
     #[inline]
-    pub fn soonest_in(&mut self, from: &From, c: u32, class: Class, within: u64) -> Option<Found> {
+    pub fn soonest_in(&mut self, from: &From, c: u32, class: Class, within: Span) -> Option<Found> {
         let (m, arm) = (from.mechanics, from.arm);
         let slots = self.cylinder(m, c);
         if slots.free(class) == 0 {
@@ -200,7 +200,7 @@ impl FreeSlots {
         }
         let mut best: Option<Found> = None;
         // The movement takes the same time to all surfaces except the one in use.
-        let mut before = (u64::MAX, Default::default());
+        let mut before = (Span::FOREVER, Default::default());
         // The head in use comes first, so that it is kept if times are equal.
         let heads = slots.heads();
         let own = if arm.head < heads { arm.head } else { 0 };
@@ -210,19 +210,19 @@ impl FreeSlots {
                 i if i <= own => i - 1,
                 i => i,
             };
-            let moved = m.move_ns(arm, c, head, true).max(from.minimum);
+            let moved = m.move_time(arm, c, head, true).max(from.minimum);
             if moved != before.0 {
                 let there = from.start.after(moved).max(from.ready);
                 let under = m.rotation.angle_at(there).since(arm.angle);
                 before = (moved, (there, under));
             }
             let (there, under) = before.1;
-            let most = best.map_or(within, |b| b.cost.saturating_sub(1));
-            if there.ns_from(from.start) > most {
+            let most = best.map_or(within, |b| (b.cost - Span(1)).max(Span::ZERO));
+            if there.span_from(from.start) > most {
                 continue;
             }
             if let Some((ahead, at)) = slots.first_after(head, under, class) {
-                let cost = there.after(m.wait_for(ahead)).ns_from(from.start);
+                let cost = there.after(m.wait_for(ahead)).span_from(from.start);
                 if cost <= most {
                     best = Some(Found { cylinder: c, at, cost });
                 }
@@ -253,7 +253,7 @@ impl FreeSlots {
             if best.is_some_and(|b| self.least_move(from, here.abs_diff(c)) >= b.cost) {
                 break;
             }
-            let within = best.map_or(u64::MAX, |b| b.cost + SAME);
+            let within = best.map_or(Span::FOREVER, |b| b.cost + SAME);
             if let Some(found) = self.soonest_in(from, c, class, within) {
                 let better = best.is_none_or(|b| found.cost + SAME < b.cost);
                 let other = rank_of(from, &found);
@@ -271,7 +271,7 @@ impl FreeSlots {
         let here = from.arm.cylinder;
         let mut best = self.in_own_cylinder(from, class);
         let mut outward = Outward::new(here);
-        let (mut distance, mut next, mut cost) = (0, 0, 0);
+        let (mut distance, mut next, mut cost) = (0, 0, Span::ZERO);
         while let Some(c) = outward.next(&self.some[class as usize]) {
             if here.abs_diff(c) != distance {
                 distance = here.abs_diff(c);
@@ -285,7 +285,7 @@ impl FreeSlots {
             if let Some(at) = slots.free_at(next, class, from.arm.head) {
                 return Some(Found { cylinder: c, at, cost });
             }
-            let within = best.map_or(u64::MAX, |b| b.cost.saturating_sub(SAME + 1));
+            let within = best.map_or(Span::FOREVER, |b| (b.cost - SAME - Span(1)).max(Span::ZERO));
             best = self.soonest_in(from, c, class, within).or(best);
         }
         best
@@ -294,20 +294,20 @@ impl FreeSlots {
     fn in_own_cylinder(&mut self, from: &From, class: Class) -> Option<Found> {
         let here = from.arm.cylinder;
         match self.some[class as usize].contains(here) {
-            true => self.soonest_in(from, here, class, u64::MAX),
+            true => self.soonest_in(from, here, class, Span::FOREVER),
             false => None,
         }
     }
 
     /// The number of the slot that passes next after the arm has moved over `distance` cylinders (at least one), and
-    /// the time from the start until then in nanoseconds.
+    /// the time from the start until then.
     #[inline]
-    fn next_on_grid(&self, grid: &SlotGrid, from: &From, distance: u32) -> (u32, u64) {
+    fn next_on_grid(&self, grid: &SlotGrid, from: &From, distance: u32) -> (u32, Span) {
         let m = from.mechanics;
         let there = from.start.after(self.least_move(from, distance)).max(from.ready);
         let under = m.rotation.angle_at(there).since(from.arm.angle);
         let (next, ahead) = grid.next(under);
-        (next, there.after(m.wait_for(ahead)).ns_from(from.start))
+        (next, there.after(m.wait_for(ahead)).span_from(from.start))
     }
 
     /// On a grid: a slot that passes at the same time as `best`, at one of the distances that have one, drawn with
@@ -369,15 +369,15 @@ impl FreeSlots {
         None
     }
 
-    /// A lower bound of the time of a write's movement over `distance` cylinders or more, in nanoseconds.
+    /// A lower bound of the time of a write's movement over `distance` cylinders or more.
     #[inline]
-    fn least_move(&self, from: &From, distance: u32) -> u64 {
+    fn least_move(&self, from: &From, distance: u32) -> Span {
         let m = from.mechanics;
-        let seek = match &self.least_seek {
-            None => m.seek.ns(distance),
-            Some(least) => least[distance as usize],
+        let seek = match &self.least_seek_ns {
+            None => m.seek.time(distance),
+            Some(least) => Span(least[distance as usize].into()),
         };
-        (i64::from(seek) + m.write_settle_ns).max(from.minimum as i64) as u64
+        (seek + m.write_settle).max(from.minimum)
     }
 
     /// Takes a free slot. Returns its class; `None` if there is no such slot.
@@ -461,8 +461,8 @@ fn rank_of(from: &From, found: &Found) -> u64 {
 
 /// For each distance the shortest seek over this distance or a longer one; `None` if seek times never decrease with
 /// distance.
-fn least_seek(m: &Mechanics) -> Option<Box<[u32]>> {
-    let mut least: Vec<u32> = (0..m.seek.positions()).map(|d| m.seek.ns(d)).collect();
+fn least_seek_ns(m: &Mechanics) -> Option<Box<[u32]>> {
+    let mut least: Vec<u32> = (0..m.seek.positions()).map(|d| m.seek.time(d).0 as u32).collect();
     if least.is_sorted() {
         return None;
     }

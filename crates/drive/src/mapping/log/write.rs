@@ -6,7 +6,7 @@ use crate::buffer::PartialSector;
 use crate::layout::Place;
 use crate::mechanics::{Arm, Mechanics};
 use crate::service::pass::{AccessRequest, Places, Supply};
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 
 impl Log {
     /// The time from which a block can be written without waiting for its data, so that no sector loses a turn. `done`
@@ -16,7 +16,7 @@ impl Log {
         let needed = if order.link_ns <= self.sector_ns { 1 } else { self.block_sectors() };
         let gate = if done == 0 { supply.gate } else { 1 };
         let sectors = (done + needed).max(gate).min(order.count.max(1));
-        supply.start.after((f64::from(sectors) * order.link_ns).ceil() as u64)
+        supply.start.after(Span((f64::from(sectors) * order.link_ns).ceil() as i64))
     }
 
     /// Chooses the slot of the block that begins at sector `done` of a write, and takes it.
@@ -27,7 +27,7 @@ impl Log {
             arm,
             start,
             ready: self.ready(order, done),
-            minimum: if done == 0 { order.minimum_move } else { 0 },
+            minimum: if done == 0 { order.minimum_move } else { Span::ZERO },
         };
         let slot = match self.find(m, &from) {
             Some(found) => {
@@ -96,7 +96,7 @@ impl Log {
             on_arrival: false,
             watermark: 0,
             link_ns: order.link_ns,
-            supply: order.supply.map(|s| Supply { start: s.start.before(lead as u64), ..s }),
+            supply: order.supply.map(|s| Supply { start: s.start.before(Span(lead as i64)), ..s }),
         }
     }
 

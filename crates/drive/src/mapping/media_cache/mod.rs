@@ -53,10 +53,10 @@ pub struct MediaCache {
     /// The largest number of extents; `u64::MAX`: no limit.
     pub most_extents: u64,
     aggressive: bool,
-    /// How long the drive must have been idle before it cleans, in nanoseconds.
+    /// How long the drive must have been idle before it cleans.
     pub clean_after: Span,
-    /// Lower bound of a write's movement, in nanoseconds.
-    pub minimum_write: u64,
+    /// Lower bound of a write's movement.
+    pub minimum_write: Span,
     pub cached: Extents,
     /// The extents written to the cache, oldest first. Their sectors follow each other and wrap around at the end.
     pub log: VecDeque<Extent>,
@@ -85,7 +85,7 @@ impl MediaCache {
         p: &MediaCacheParameters,
         m: &Mechanics,
         sector: u64,
-        minimum_write: u64,
+        minimum_write: Span,
     ) -> Result<MediaCache, SpecError> {
         let (size, all) = (p.cache_size.0 / sector, m.layout.capacity());
         if size > all / 2 {

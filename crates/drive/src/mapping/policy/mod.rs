@@ -13,6 +13,7 @@ use super::log::cylinder::Class;
 pub use super::log::slots::Ties;
 use super::log::slots::{Found, FreeSlots, From};
 use headstack_schema::plugins;
+use headstack_units::Span;
 
 /// What a policy sees: the free whole slots, and the arm that writes.
 pub struct Search<'a> {
@@ -34,7 +35,7 @@ impl Search<'_> {
     pub fn soonest_of(&mut self, cylinders: &[u32]) -> Option<Slot> {
         let mut best = None;
         for c in cylinders {
-            let within = best.map_or(u64::MAX, |b: Found| b.cost.saturating_sub(1));
+            let within = best.map_or(Span::FOREVER, |b: Found| (b.cost - Span(1)).max(Span::ZERO));
             let found = self.slots.soonest_in(&self.from, *c, Class::Whole, within);
             best = found.or(best);
         }

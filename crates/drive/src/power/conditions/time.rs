@@ -2,14 +2,14 @@
 
 use super::{Condition, ConditionPhase, Conditions, Passage};
 use headstack_schema::Columns;
-use headstack_units::Time;
+use headstack_units::{Span, Time};
 use serde::Serialize;
 
-/// Time spent in, entering and leaving each low-power condition, in nanoseconds.
+/// Time spent in, entering and leaving each low-power condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConditionTime {
     /// By condition in the order of [`Condition::LOW`], and by [`column()`].
-    ns: [[u64; COLUMNS]; Condition::LOW.len()],
+    spans: [[Span; COLUMNS]; Condition::LOW.len()],
 }
 
 /// One column for holding, one for leaving, and one for entering from each of five conditions.
@@ -29,27 +29,26 @@ impl ConditionTime {
     /// Adds the part of a phase before `until`. Time in [`Condition::Active`] is not counted.
     pub fn add(&mut self, phase: &ConditionPhase, until: Time) {
         if let Some(row) = Condition::LOW.iter().position(|c| *c == phase.condition) {
-            let ns = phase.to.min(until).ns_since(phase.from);
-            self.ns[row][column(phase.passage, phase.before)] += ns;
+            self.spans[row][column(phase.passage, phase.before)] += phase.to.min(until).since(phase.from);
         }
     }
 
     /// The difference to an earlier value of the same count.
     pub fn since(&self, earlier: &ConditionTime) -> ConditionTime {
         let mut difference = *self;
-        let cells = difference.ns.iter_mut().flatten();
-        cells.zip(earlier.ns.iter().flatten()).for_each(|(a, b)| *a -= b);
+        let cells = difference.spans.iter_mut().flatten();
+        cells.zip(earlier.spans.iter().flatten()).for_each(|(a, b)| *a -= *b);
         difference
     }
 
-    /// Time that was neither ready nor at work, in nanoseconds.
-    pub fn total_ns(&self) -> u64 {
-        self.ns.iter().flatten().sum()
+    /// Time that was neither ready nor at work.
+    pub fn total(&self) -> Span {
+        self.spans.iter().flatten().copied().sum()
     }
 
     /// The times in seconds, with the energy.
     pub fn energy(&self, design: &Conditions) -> ConditionEnergy {
-        if self.total_ns() == 0 {
+        if self.total() == Span::ZERO {
             return ConditionEnergy::default();
         }
         let share = |of: Condition, passages: &[Passage]| {
@@ -59,7 +58,7 @@ impl ConditionTime {
                     if *passage != Passage::Entering && before != of {
                         continue;
                     }
-                    let s = self.ns[of as usize - 1][column(*passage, before)] as f64 * 1e-9;
+                    let s = self.spans[of as usize - 1][column(*passage, before)].as_secs_f64();
                     share.time_s += s;
                     share.energy_j += s * design.passage_watts(of, *passage, before);
                 }

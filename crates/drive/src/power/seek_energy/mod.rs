@@ -112,6 +112,6 @@ impl SeekEnergy {
     /// The same in whole nanojoules, so that sums do not depend on their order.
     #[inline]
     pub(crate) fn nanojoules(&self, distance: u32) -> u64 {
-        nearest(self.joules(distance) * 1e9)
+        nearest(self.joules(distance) * 1e9) as u64
     }
 }

@@ -23,7 +23,7 @@ fn limit_study_factors_scale_seeks_and_waits() {
         s.positioning.rotation_scale = rotation;
         let done = run(&mut new(&s), &reads);
         let most = done.iter().map(|c| c.components.rotation).max().unwrap();
-        (mean(&done, |c| c.components.seek), mean(&done, |c| c.components.rotation), most as f64)
+        (mean(&done, |c| c.components.seek), mean(&done, |c| c.components.rotation), most.0 as f64)
     };
     let (seek, rotation, _) = of(1.0, 1.0);
     for f in [0.5, 0.25] {
@@ -48,13 +48,13 @@ fn scaled_waits_keep_sequences_in_phase() {
         let list: Vec<_> = (0..9).map(|i| (0, read(i, 30 + 5 * i, 5))).collect();
         let done = run(&mut new(&spec), &list);
         for c in &done[1..] {
-            assert_eq!(c.components.rotation, 0, "{f}: {c:?}");
+            assert_eq!(c.components.rotation, Span::ZERO, "{f}: {c:?}");
         }
         // Over a track's end only its skew of a tenth of a turn less the switch is waited for.
         let done = run(&mut new(&spec), &[(0, read(0, 90, 20))]);
         let inner = f * (0.1 * REV_NS - 0.6e6);
         let first = f * 0.9 * REV_NS;
-        let got = done[0].components.rotation as f64;
+        let got = done[0].components.rotation.0 as f64;
         assert!((got - first - inner).abs() < 5.0, "{f}: {got}");
     }
 }

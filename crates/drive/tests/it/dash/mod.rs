@@ -203,8 +203,8 @@ fn single_reads(n: u64, gap_ns: u64, capacity: u64) -> Vec<(u64, DriveRequest)> 
         .collect()
 }
 
-fn mean(done: &[Completion], of: impl Fn(&Completion) -> u64) -> f64 {
-    done.iter().map(|c| of(c) as f64).sum::<f64>() / done.len() as f64
+fn mean(done: &[Completion], of: impl Fn(&Completion) -> Span) -> f64 {
+    done.iter().map(|c| of(c).0 as f64).sum::<f64>() / done.len() as f64
 }
 
 /// n heads at equal angles on one arm wait rev/(2n) like n assemblies, where seeks are equal.
@@ -253,7 +253,7 @@ fn ganged_surfaces_transfer_together() {
         let request = commands::command(0, Command::Read, 0, 96);
         let done = run(&mut new(&spec), &[(0, request)]);
         let want = REV_NS * 0.96 / f64::from(m);
-        let got = done[0].components.transfer as f64;
+        let got = done[0].components.transfer.0 as f64;
         assert!((got - want).abs() < 2.0, "S{m}: {got} for {want} ns");
     }
     // Three do not divide eight: the last gang has two.
@@ -280,8 +280,8 @@ fn limits_hold_at_every_instant() {
             let at = |t: u64| spans.iter().filter(|s| s.0 <= t && t < s.1).count();
             spans.iter().map(|s| at(s.0)).max().unwrap()
         };
-        let service = done.iter().map(|c| (c.arrival.0 + c.components.queue, c.completion.0));
-        let transfer = done.iter().map(|c| (c.completion.0 - c.components.transfer, c.completion.0));
+        let service = done.iter().map(|c| (c.arrival.0 + c.components.queue.non_negative(), c.completion.0));
+        let transfer = done.iter().map(|c| (c.completion.0 - c.components.transfer.non_negative(), c.completion.0));
         let (in_service, at_once) = (most(service.collect()), most(transfer.collect()));
         assert!(in_service <= motion && at_once <= channels, "{in_service} {at_once}");
         assert_eq!(in_service, motion, "the limit is never reached");
@@ -291,7 +291,9 @@ fn limits_hold_at_every_instant() {
         // An assembly does one thing at a time.
         for arm in 0..arms as u8 {
             let own = done.iter().filter(|c| c.arm == arm);
-            assert!(most(own.map(|c| (c.arrival.0 + c.components.queue, c.completion.0)).collect()) <= 1);
+            assert!(
+                most(own.map(|c| (c.arrival.0 + c.components.queue.non_negative(), c.completion.0)).collect()) <= 1
+            );
         }
     }
 }
@@ -363,7 +365,7 @@ fn a_shared_queue_counts_both_halves() {
         list[0].0 = 0;
         let done = run(&mut new(&spec), &list);
         let of = |id: u64| done.iter().find(|c| c.id == id).unwrap();
-        let waited = of(8).components.queue;
+        let waited = of(8).components.queue.non_negative();
         if own {
             assert_eq!(waited, 0, "its own queue has room at once");
         } else {
@@ -395,7 +397,7 @@ fn stacks_share_long_requests() {
     assert_eq!(done.len(), 2);
     // 80 sectors on each stack: less than a turn of transfer for each.
     let long = done.iter().find(|c| c.id == 0).unwrap();
-    assert!(long.components.transfer as f64 <= 0.8 * REV_NS + 2.0);
+    assert!(long.components.transfer.0 as f64 <= 0.8 * REV_NS + 2.0);
 }
 
 #[test]

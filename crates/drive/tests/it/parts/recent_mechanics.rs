@@ -69,10 +69,10 @@ fn a_programs_own_model_is_not_taken_for_ours() -> Result<(), SpecError> {
         Plugins::new([Plugin::<dyn SeekModel>::new("constant", "One second", "", |m: OneSecond, ()| Ok(Box::new(m)))]);
     for _ in 0..2 {
         let mechanics = ours.mechanics(&spec, &spec.geometry, Turn(0))?;
-        assert_eq!(mechanics.seek.ns(3), 3_000_000);
+        assert_eq!(mechanics.seek.time(3), Span(3_000_000));
         spec.seek.remove("time");
         let mechanics = theirs.mechanics(&spec, &spec.geometry, Turn(0))?;
-        assert_eq!(mechanics.seek.ns(3), 1_000_000_000);
+        assert_eq!(mechanics.seek.time(3), Span(1_000_000_000));
         spec.seek.insert("time".into(), "3 ms".into());
     }
     Ok(())

@@ -296,7 +296,7 @@ fn scan_moves_the_arm_to_the_edge_before_it_turns() {
         assert_eq!(order, want);
         assert_eq!(after.iter().map(|c| c.seek_distance).sum::<u32>(), moved);
         // Both parts of the turn are seeks.
-        let seek = after[turn].components.seek as f64 * 1e-6;
+        let seek = after[turn].components.seek.0 as f64 * 1e-6;
         assert!((seek - seek_ms(legs[0]) - seek_ms(legs[1])).abs() < 1e-5, "{seek}");
     }
 }

@@ -69,16 +69,16 @@ fn random(d: &mut SplitMix) -> DriveSpec {
 fn walk(mechanics: &Mechanics) -> Vec<(u64, u64, u64)> {
     let mut place = mechanics.layout.locate(0).unwrap();
     let mut arm = Arm { cylinder: place.cylinder, head: place.head, angle: Turn(0) };
-    let begin = mechanics.wait_ns(&arm, place.angle, Time::ZERO);
+    let begin = mechanics.wait_time(&arm, place.angle, Time::ZERO).non_negative();
     let (mut at, mut sector, mut tracks) = (begin, 0, Vec::new());
     loop {
-        let end = at + Mechanics::pass_ns(place.run, place.sector_ns);
+        let end = at + Mechanics::pass_time(place.run, place.sector_ns).non_negative();
         tracks.push((sector, at - begin, end - begin));
         sector += u64::from(place.run);
         if !mechanics.layout.locate_into(sector, &mut place) {
             return tracks;
         }
-        at = end + mechanics.position(&arm, &place, false, Time(end)).total();
+        at = end + mechanics.position(&arm, &place, false, Time(end)).total().non_negative();
         (arm.cylinder, arm.head) = (place.cylinder, place.head);
     }
 }
@@ -163,7 +163,7 @@ fn read(id: u64, lba: u64, blocks: u32) -> DriveRequest {
 }
 
 /// Times of service may be off by this much, in nanoseconds. A transfer that begins up to 5e-7 turn (4.2 ns) late
-/// by the rounding of the one before does not catch up ([`Mechanics::late_ns`]); two roundings come on top.
+/// by the rounding of the one before does not catch up ([`Mechanics::late_by`]); two roundings come on top.
 const SERVICE_NS: u64 = 6;
 
 /// Requests that wait in the drive's queue keep the medium busy: each completes when its last sector has

@@ -85,7 +85,7 @@ fn standby_by_hand() {
     assert_eq!(done[0].completion, Time(10 * MS));
     assert_eq!(done[1].completion, Time(8 * S + 10 * MS));
     let c = done[1].components;
-    assert_eq!((c.queue, c.rotation, c.transfer), (3 * S, 0, 10 * MS));
+    assert_eq!([c.queue, c.rotation, c.transfer].map(Span::non_negative), [3 * S, 0, 10 * MS]);
     let e = drive.energy(Time(8 * S + 10 * MS));
     near(e.idle_s, 2.0, "idle");
     near(e.idle_j, 20.0, "idle");
@@ -104,14 +104,14 @@ fn spinning_down_is_finished() {
     let mut drive = new(&small());
     let read = |id| request(id, Command::Read, 0, 100);
     let done = run(&mut drive, &[(0, read(0)), (2200 * MS, read(1))]);
-    assert_eq!(done[1].components.queue, 3310 * MS);
+    assert_eq!(done[1].components.queue.non_negative(), 3310 * MS);
     assert_eq!(done[1].completion, Time(5520 * MS));
     // Commands that come meanwhile wait for the same moment, and are then served in order.
     let mut drive = new(&small());
     let trace = [(0, read(0)), (2200 * MS, read(1)), (4 * S, read(2))];
     let done = run(&mut drive, &trace);
     assert_eq!(done[2].completion, Time(5530 * MS));
-    assert_eq!(done[2].components.queue, 1520 * MS);
+    assert_eq!(done[2].components.queue.non_negative(), 1520 * MS);
 }
 
 /// A sample at every 37 ms: each is what was drawn in it.
@@ -227,7 +227,7 @@ fn hits_wait_too() {
     assert!(done[1].cache_hit && done[1].completion < Time(101 * MS));
     assert!(done[2].cache_hit);
     assert!(done[2].completion >= Time(63 * S));
-    assert_eq!(done[2].components.queue, 3 * S);
+    assert_eq!(done[2].components.queue.non_negative(), 3 * S);
 }
 
 /// Asked for while a command is served and another one waits: both are served, buffered data are
@@ -257,7 +257,7 @@ fn standby_immediate() {
     assert_eq!((phases[0].from, phases[0].to), (Time(written), Time(written + S / 2)));
     assert_eq!(phases[1].passage, Passage::Leaving);
     assert_eq!(phases[1].to, Time(written + S / 2 + 3 * S));
-    assert_eq!(read.components.queue, written + 3500 * MS - 6 * MS);
+    assert_eq!(read.components.queue.non_negative(), written + 3500 * MS - 6 * MS);
     assert!(done.iter().all(|c| c.id < 4), "the drive's own flush is nobody's business");
     let e = drive.energy(read.completion);
     near(e.standby_j, 0.5 * 10.0 + 75.0, "standby");

@@ -119,7 +119,7 @@ fn aborted_commands() {
         drive.advance(Time(11), &mut |c| done.push(*c));
         let ended = done.iter().find(|c| c.id == 4).expect("completed");
         assert!(ended.error && ended.completion == Time(10) && ended.arrival == Time(4));
-        assert_eq!(ended.components.queue, 6);
+        assert_eq!(ended.components.queue.non_negative(), 6);
         drive.advance(Time::NEVER, &mut |c| done.push(*c));
         assert_eq!(done.len(), 5, "{dash}, depth {depth}");
         assert_eq!(done.iter().filter(|c| c.error).count(), 1);
@@ -134,7 +134,7 @@ fn arms_in_motion() {
     spec.dash = "D1A4S1H1".parse().expect("a point");
     spec.parallelism.arms_in_motion = 0;
     let at_once = |done: &[Completion], at: u64| {
-        let begun = |c: &&Completion| c.arrival.0 + c.components.queue <= at;
+        let begun = |c: &&Completion| c.arrival.0 + c.components.queue.non_negative() <= at;
         done.iter().filter(begun).filter(|c| c.completion.0 > at).count()
     };
     let trace: Vec<_> = (0..80).map(|i| (i, read(i, i * 37 % 120))).collect();
@@ -153,7 +153,7 @@ fn arms_in_motion() {
     assert_eq!(done.len(), 80);
     let most = |from: u64, to: u64| (from..to).step_by(50_000).map(|t| at_once(&done, t)).max();
     assert_eq!(most(5 * MS, change), Some(4));
-    let over = done.iter().filter(|c| c.arrival.0 + c.components.queue < change);
+    let over = done.iter().filter(|c| c.arrival.0 + c.components.queue.non_negative() < change);
     let over = over.map(|c| c.completion.0).max().expect("some");
     assert_eq!(most(over, 59 * MS), Some(1));
     assert!(most(62 * MS, 100 * MS) > Some(1));
@@ -216,7 +216,7 @@ fn a_change_of_speed_by_hand() {
     drive.set(Time(S), slower.clone()).unwrap();
     let done = run(&mut drive, &[(1050 * MS, track(1)), (1101 * MS, track(2))]);
     let c = done[0].components;
-    assert_eq!((c.queue, c.rotation, c.transfer), (50 * MS, 10 * MS, 20 * MS));
+    assert_eq!([c.queue, c.rotation, c.transfer].map(Span::non_negative), [50 * MS, 10 * MS, 20 * MS]);
     assert_eq!(done[0].completion, Time(1130 * MS));
     assert_eq!(done[1].completion, Time(1150 * MS));
     // Idle: 10 W until 1.1 s without 10 ms of transfer at 13 W; then 3 W + 7 W x 0.5^2.8, and 3 W more.
@@ -264,8 +264,8 @@ fn a_change_of_speed_waits_for_commands() {
     let before = done[..6].iter().map(|c| c.completion.0).max().expect("six");
     assert!(done[6].completion.0 > before + 50 * MS);
     // Ten sectors take a tenth of a turn: 1 ms, then 2 ms.
-    assert_eq!(done[1].components.transfer, MS);
-    assert_eq!(done[6].components.transfer, 2 * MS);
+    assert_eq!(done[1].components.transfer.non_negative(), MS);
+    assert_eq!(done[6].components.transfer.non_negative(), 2 * MS);
     assert!(done[7].error);
 }
 
@@ -285,7 +285,7 @@ fn what_needs_no_mechanism_also_waits_for_a_change() {
     assert_eq!(done[0].completion, Time(10 * MS));
     for c in &done[1..] {
         assert_eq!((c.arrival, c.completion), (Time(2 * MS), Time(10 * MS)), "{c:?}");
-        assert_eq!(c.components.queue, 8 * MS, "{c:?}");
+        assert_eq!(c.components.queue.non_negative(), 8 * MS, "{c:?}");
     }
     assert!(done[1].error && done[2].cache_hit, "{done:?}");
 }

@@ -21,7 +21,7 @@ fn to(unit: u32, id: u64, command: Command, blocks: u32) -> Request {
 fn ends(done: &[LayerCompletion]) -> Vec<(u64, u64)> {
     for d in done {
         let c = d.components;
-        assert_eq!(c.queue + c.transfer + c.bus, d.completion.0 - d.arrival.0);
+        assert_eq!(c.queue + c.transfer + c.bus, d.completion.span_from(d.arrival));
     }
     let mut ends: Vec<_> = done.iter().map(|d| (d.id, d.completion.0)).collect();
     ends.sort_unstable();

@@ -63,7 +63,11 @@ impl<B: Behaviour> Mock<B> {
             arrival: w.arrival,
             admitted: w.arrival,
             completion: end,
-            components: Components { queue: start.0 - w.arrival.0, transfer: end.0 - start.0, ..Components::default() },
+            components: Components {
+                queue: start.span_from(w.arrival),
+                transfer: end.span_from(start),
+                ..Default::default()
+            },
             moved: true,
             seek_distance: 1,
             drive: self.index,

@@ -93,7 +93,7 @@ fn raid5_reads_before_it_writes_and_the_times_add_up() {
     ];
     assert_eq!(got(&log), want);
     assert_eq!(done.completion.0 - done.arrival.0, 2 * SERVICE);
-    assert_eq!(done.components.transfer, 2 * SERVICE);
+    assert_eq!(done.components.transfer.non_negative(), 2 * SERVICE);
 }
 
 /// A full stripe needs no reads. A row that is written whole except for one unit is reconstructed. A unit that
@@ -285,7 +285,7 @@ fn writes_join_those_that_wait_in_their_rows() {
     assert_eq!(got(&log), [&reads[..], &writes[..]].concat());
     assert!(done.iter().all(|c| c.completion == Time(2 * SERVICE + 200)));
     // All wait for the last read, of the third (200 to 1,200 ns), and for the writes.
-    let waited: Vec<u64> = done.iter().map(|c| c.components.queue).collect();
+    let waited: Vec<u64> = done.iter().map(|c| c.components.queue.non_negative()).collect();
     assert_eq!(waited, [200, 100, 0, 900]);
     assert!(done.iter().all(|c| c.waits.array == c.components.queue));
 }
@@ -365,7 +365,7 @@ fn a_member_that_leaves_is_replaced_by_the_others_at_once() {
     assert_eq!(ends, [(0, 1000, 0), (1, 1500, 1), (2, 2500, 1)]);
     for d in &done {
         let c = d.components;
-        assert_eq!(c.queue + c.transfer, d.completion.0 - d.arrival.0);
+        assert_eq!(c.queue + c.transfer, d.completion.span_from(d.arrival));
     }
     let seconds: Vec<u64> = got(&log).iter().filter(|r| r.1 == 1).map(|r| r.0).collect();
     assert_eq!(seconds, [500, 500]);

@@ -13,7 +13,7 @@ use headstack_drive::mapping::zoned::{ReportingOptions, ZoneDescriptor, ZoneType
 use headstack_drive::phase::{Phase, PhaseKind};
 use headstack_drive::spec::{Destage, DriveSpec};
 use headstack_drive::{layout, mapping, DriveOptions};
-use headstack_testkit::SplitMix;
+use headstack_testkit::{commands, SplitMix};
 use headstack_units::{Bytes, Lba, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -250,8 +250,7 @@ impl World<'_> {
         assert_eq!(done.len(), 1 + usize::from(command.writes()), "{what}");
         let end = done.iter().map(|c| c.completion.0).max().unwrap_or(0);
         for c in &done {
-            let s = &c.components;
-            let shares = s.queue + s.overhead + s.seek + s.rotation + s.transfer + s.bus;
+            let shares = commands::sum(&c.components);
             assert!(!c.error, "{what}: {c:?}");
             assert_eq!(shares, c.completion.0 - c.arrival.0, "{what}: {c:?}");
         }

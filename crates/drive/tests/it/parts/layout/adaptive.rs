@@ -6,7 +6,7 @@ use headstack_drive::models::Models;
 use headstack_drive::spec::{Derived, DriveSpec, GeometrySpec, Params, PerSurface, SkewUnit, Sparing};
 use headstack_drive::{Command, Completion, DriveDesign, DriveRequest};
 use headstack_testkit::SplitMix;
-use headstack_units::{Lba, Time, Turn};
+use headstack_units::{Lba, Span, Time, Turn};
 use serde_json::{json, Value};
 
 /// Parameters of an adaptive layout: bits and tracks per inch of each surface.
@@ -244,13 +244,13 @@ fn neighbouring_tracks_are_one_seek_apart() {
             let place = m.layout.locate(2 * track).unwrap();
             assert!(place.cylinder > before.cylinder, "{tpi}: {track}");
             let arm = headstack_drive::mechanics::Arm { cylinder: before.cylinder, ..Default::default() };
-            assert_eq!(m.move_ns(&arm, place.cylinder, 0, false), 1_000_000, "{tpi}: {track}");
+            assert_eq!(m.move_time(&arm, place.cylinder, 0, false), Span(1_000_000), "{tpi}: {track}");
             before = place;
         }
         // The whole stroke, less a track at most at each end: 1 ms and 10 us for each further cylinder.
-        let far = m.move_ns(&Default::default(), before.cylinder, 0, false);
-        let want = 1_000_000 + 10_000 * 998;
-        assert!(far.abs_diff(want) <= 20_000, "{tpi}: {far} of {want}");
+        let far = m.move_time(&Default::default(), before.cylinder, 0, false);
+        let want = Span(1_000_000 + 10_000 * 998);
+        assert!((far - want).0.abs() <= 20_000, "{tpi}: {far} of {want}");
     }
 }
 

@@ -12,7 +12,7 @@ use headstack_drive::models::Models;
 use headstack_drive::service::pass::{AccessRequest, Places};
 use headstack_drive::spec::DriveSpec;
 use headstack_testkit::XorShift;
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 use std::collections::BTreeSet;
 
 mod initial;
@@ -103,7 +103,7 @@ fn with_ties(spec: &DriveSpec, (policy, ties): (&str, &str), initial: u64, toget
         ..LogParameters::default()
     };
     let policy = build_policy(&p, &headstack_drive::mapping::policy::PLUGINS).expect("a policy");
-    let log = Log::new(&p, &m, &spec.geometry, policy, 0, together).expect("a log");
+    let log = Log::new(&p, &m, &spec.geometry, policy, Span::ZERO, together).expect("a log");
     (log, m)
 }
 
@@ -133,10 +133,10 @@ fn free_slots(log: &Log, all: u64) -> BTreeSet<u64> {
 /// Time until a slot is under the head, and whether it lies on its track without a gap.
 fn cost(m: &Mechanics, arm: &Arm, slot: u64, start: u64, ready: u64) -> (u64, bool, u32) {
     let place = m.layout.locate(slot << 3).expect("a slot");
-    let moved = m.move_ns(arm, place.cylinder, place.head, true);
-    let there = (start + moved).max(ready);
-    let wait = m.wait_ns(arm, place.angle, Time(there));
-    (there + wait - start, place.run >= 8, place.cylinder)
+    let moved = m.move_time(arm, place.cylinder, place.head, true);
+    let there = Time(start).after(moved).max(Time(ready));
+    let wait = m.wait_time(arm, place.angle, there);
+    ((there.span_from(Time(start)) + wait).non_negative(), place.run >= 8, place.cylinder)
 }
 
 /// On a disk that fills up, the eager policy finds the same slot as an examination of all free slots. It takes broken
@@ -157,7 +157,7 @@ fn the_search_finds_the_soonest_slot() {
             let arm = any_arm(&spec, &m, &mut noise);
             let start = noise.below(1 << 40);
             let ready = start + noise.below(2) * noise.below(20_000_000);
-            let from = From { mechanics: &m, arm: &arm, start: Time(start), ready: Time(ready), minimum: 0 };
+            let from = From { mechanics: &m, arm: &arm, start: Time(start), ready: Time(ready), minimum: Span::ZERO };
             let free = free_slots(&log, slots);
             let costs = free.iter().map(|s| cost(&m, &arm, *s, start, ready));
             let want = costs.clone().filter(|c| c.1).map(|c| c.0).min();
@@ -171,7 +171,7 @@ fn the_search_finds_the_soonest_slot() {
                 other => panic!("step {step}: {other:?}"),
             }
             if let (Some(g), Some(f)) = (got_cost, got) {
-                assert!(g.0.abs_diff(f.cost) <= 2, "step {step}");
+                assert!(g.0.abs_diff(f.cost.non_negative()) <= 2, "step {step}");
                 broken += u64::from(!g.1);
             }
             // A new block, an update, or a slot that becomes free.
@@ -212,7 +212,13 @@ fn any_of_equal_distances_is_taken() {
     // Few slots stay free, so many cylinders have none that passes first.
     for block in 0..slots * 4 / 5 {
         let arm = any_arm(&spec, &m, &mut noise);
-        let from = From { mechanics: &m, arm: &arm, start: Time(noise.below(1 << 40)), ready: Time::ZERO, minimum: 0 };
+        let from = From {
+            mechanics: &m,
+            arm: &arm,
+            start: Time(noise.below(1 << 40)),
+            ready: Time::ZERO,
+            minimum: Span::ZERO,
+        };
         let found = log.slots.soonest(&from, Class::Whole, Ties::Nearest);
         let by = SlotUse { at: Time::ZERO, moved: Moved::No };
         log.take(&m, block, &found.expect("a free slot"), by);
@@ -221,7 +227,7 @@ fn any_of_equal_distances_is_taken() {
     for case in 0..20 {
         let arm = any_arm(&spec, &m, &mut noise);
         let here = arm.cylinder;
-        let turn = m.rotation.time_for(Turn(u64::MAX));
+        let turn = m.rotation.time_for(Turn(u64::MAX)).non_negative();
         let start = turn * 1000 + noise.below(turn);
         let costs: Vec<(u64, u32)> = free.iter().map(|s| cost(&m, &arm, *s, start, 0)).map(|c| (c.0, c.2)).collect();
         let least = costs.iter().map(|c| c.0).min().expect("free slots");
@@ -235,9 +241,9 @@ fn any_of_equal_distances_is_taken() {
                 mechanics: &m,
                 arm: &arm,
                 // A whole number of turns later the same slots pass.
-                start: Time(m.rotation.time_of((1000 + u128::from(i)) << 64) + start % turn),
+                start: Time(start % turn).after(m.rotation.time_of((1000 + u128::from(i)) << 64)),
                 ready: Time::ZERO,
-                minimum: 0,
+                minimum: Span::ZERO,
             };
             let found = log.slots.soonest(&from, Class::Whole, Ties::Any).expect("a slot");
             assert!(tied.contains(&found.cylinder), "case {case}: {found:?}");

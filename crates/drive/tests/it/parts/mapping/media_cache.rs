@@ -9,7 +9,7 @@ use headstack_drive::mechanics::{Arm, Mechanics};
 use headstack_drive::service::pass::{AccessRequest, LayoutPlaces, Places};
 use headstack_drive::Models;
 use headstack_testkit::XorShift;
-use headstack_units::{Bytes, Time, Turn};
+use headstack_units::{Bytes, Span, Time, Turn};
 use std::collections::HashMap;
 
 /// The content of a sector: an address, and the number of the write of the host.
@@ -125,7 +125,7 @@ impl Naive {
 fn both(p: &MediaCacheParameters) -> (MediaCache, Naive) {
     let spec = small_drive("");
     let m = Models::builtin().mechanics(&spec, &spec.geometry, Turn(0)).expect("mechanics");
-    let media = MediaCache::new(p, &m, 512, 0).expect("a media cache");
+    let media = MediaCache::new(p, &m, 512, Span::ZERO).expect("a media cache");
     let naive = Naive {
         medium: vec![None; m.layout.capacity() as usize],
         newest: vec![None; media.capacity as usize],

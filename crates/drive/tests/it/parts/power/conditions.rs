@@ -73,7 +73,7 @@ fn time_and_energy_by_condition() {
     let (all, _) = course(&d, S, 30 * S);
     let mut time = ConditionTime::default();
     all.iter().for_each(|s| time.add(s, Time(36 * S)));
-    assert_eq!(time.total_ns(), 33 * S);
+    assert_eq!(time.total().non_negative(), 33 * S);
     let e = time.energy(&d);
     let want = [(0.0, 0.0), (8.0, 65.0), (10.0, 64.0), (4.0, 4.0), (5.0, 30.0), (6.0, 150.0)];
     for ((name, got), (seconds, joules)) in e.named().into_iter().zip(want) {

@@ -98,7 +98,7 @@ fn scan(queue: &Queue, price: impl Fn(&Waiting) -> f64) -> usize {
 /// Positioning time with the arm that serves, by the rule of `arm_choice`.
 fn positioning(view: &View, w: &Waiting) -> f64 {
     let write = w.request.command.writes();
-    let mut best = (u64::MAX, u64::MAX);
+    let mut best = (Span::FOREVER, Span::FOREVER);
     for (a, arm) in view.arms.iter().enumerate() {
         if let Some(head_sets) = view.head_sets {
             let place = &w.place;
@@ -106,7 +106,7 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
                 continue;
             }
         }
-        let delay = if a == view.active_set { view.active_delay[write as usize] } else { 0 };
+        let delay = if a == view.active_set { view.active_delay[write as usize] } else { Span::ZERO };
         let at = view.start[write as usize].after(delay);
         let p = view.mechanics.position(arm, &w.place, write, at);
         let (seek, total) = (delay + p.seek, delay + p.total());
@@ -117,7 +117,7 @@ fn positioning(view: &View, w: &Waiting) -> f64 {
         };
         best = best.min((rank, total));
     }
-    best.1 as f64
+    best.1 .0 as f64
 }
 
 /// The choice of a plain scan, if one is written for this scheduler; `up` is the direction of a sweep.
@@ -130,16 +130,16 @@ fn brute(name: &str, queue: &Queue, view: &View, up: &mut bool) -> Option<usize>
         "fcfs" => queue.by_age().next().expect("a command"),
         "sptf" => scan(queue, |w| positioning(view, w)),
         "satf" => scan(queue, |w| if view.buffer.serves(w) { -1.0 } else { positioning(view, w) + transfer(w) }),
-        "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * view.now.ns_from(w.arrival.at) as f64),
+        "aged-sptf" => scan(queue, |w| positioning(view, w) - 0.006 * view.now.span_from(w.arrival.at).0 as f64),
         ESTIMATED => scan(queue, |w| {
-            let price = positioning(view, w) - 0.006 * view.now.ns_from(w.arrival.at) as f64;
+            let price = positioning(view, w) - 0.006 * view.now.span_from(w.arrival.at).0 as f64;
             price + 1.4e6 * error_of(view.now, w.request.id)
         }),
         "depth-aged-sptf" | "deadline-sptf" => scan(queue, |w| match view.buffer.serves(w) {
             true => f64::NEG_INFINITY,
             false => {
                 let weight = 1.3 / queue.len as f64;
-                positioning(view, w) - weight * view.now.ns_from(w.arrival.at) as f64
+                positioning(view, w) - weight * view.now.span_from(w.arrival.at).0 as f64
             }
         }),
         "sstf" => scan(queue, |w| {
@@ -239,7 +239,7 @@ fn follow(name: &str, m: &Mechanics, arms: usize, longest: usize, limited: bool,
             now: Time(now),
             start: [Time(read), Time(read + noise.below(2) * 300_000)],
             active_set: noise.below(arms as u64) as usize,
-            active_delay: [noise.below(2) * noise.below(60_000_000), noise.below(2) * 90_000],
+            active_delay: [noise.below(2) * noise.below(60_000_000), noise.below(2) * 90_000].map(|ns| Span(ns as i64)),
             last_end: noise.below(m.layout.capacity()),
             buffer: &buffer,
             deadlines: None,
@@ -301,13 +301,13 @@ fn bounds_are_bounds() {
             let arm = anywhere(&mut noise);
             let at = noise.below(1 << 60);
             let start = [Time(at), Time(at + noise.below(3) * 100_000)];
-            let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)];
+            let delay = [noise.below(2) * noise.below(1 << 26), noise.below(1 << 18)].map(|ns| Span(ns as i64));
             let write = noise.below(2) == 0;
             let w = write as usize;
             let mut place = m.layout.locate(noise.below(m.layout.capacity())).expect("a place");
             if i % 4 == 0 {
                 // Close to where the head arrives, where a few nanoseconds decide on a turn.
-                let seek = m.move_ns(&arm, place.cylinder, place.head, write);
+                let seek = m.move_time(&arm, place.cylinder, place.head, write);
                 let there = start[w].after(delay[w] + seek);
                 let near = Turn(noise.below(1 << 48)).since(Turn(1 << 47));
                 place.angle = m.rotation.angle_at(there).since(arm.angle).plus(near);
@@ -332,9 +332,9 @@ fn bounds_are_bounds() {
             let (cylinder, angle) = (chunk.cylinder[0], u32::from(chunk.angle[0] & !WRITE));
             let wide = (angle.saturating_sub(noise.below(500) as u32), angle);
             assert!(approach.score_of_range(cylinder, wide) <= score);
-            if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, 0) {
+            if approach.is_sure::<false>(chunk, (0, score), &Ageing::NONE, Span::ZERO) {
                 sure += 1;
-                let units = exact as f64 / m.rotation.period_ns * f64::from(1 << 11);
+                let units = exact.0 as f64 / m.rotation.period_ns * f64::from(1 << 11);
                 assert!(units <= f64::from(score), "{score} {units} {arm:?} {place:?} {write}");
             }
         }
@@ -380,14 +380,14 @@ fn bounds_with_ages_are_bounds() {
         let chunk = queue.positions.piece(0);
         let row = (0..2).find(|r| chunk.number[*r] == 1).expect("the younger one");
         let ageing = floor.ageing(weight, Time(oldest));
-        let approach = floor.at(&m, [Time(start); 2]).approach(&arm, [0; 2]);
+        let approach = floor.at(&m, [Time(start); 2]).approach(&arm, [Span::ZERO; 2]);
         let mut scores = [0; headstack_drive::queue::CHUNK];
         let least = approach.score::<true>(chunk, &mut scores, &ageing);
         assert_eq!(least as i16, scores[0].min(scores[1]));
         let score = scores[row] as u32;
-        let exact = m.position(&arm, &place, false, Time(start)).total() as f64 + weight * later as f64;
-        assert!(score <= floor.limit::<true>(exact as u64, &ageing), "{score} {exact} {weight} {later}");
-        if approach.is_sure::<true>(chunk, (row, score), &ageing, later) {
+        let exact = m.position(&arm, &place, false, Time(start)).total().0 as f64 + weight * later as f64;
+        assert!(score <= floor.limit::<true>(Span(exact as i64), &ageing), "{score} {exact} {weight} {later}");
+        if approach.is_sure::<true>(chunk, (row, score), &ageing, Span(later as i64)) {
             sure += 1;
             slight += (weight * (later as f64) < 1e5) as i32;
             let units = exact / m.rotation.period_ns * f64::from(1 << 11);
@@ -428,7 +428,7 @@ fn choice_ns(name: &str, m: &Mechanics, n: u64) -> u128 {
             now: Time(now),
             start: [Time(now), Time(now)],
             active_set: 0,
-            active_delay: [0, 0],
+            active_delay: [Span::ZERO; 2],
             last_end,
             buffer: &buffer,
             deadlines: None,
@@ -496,7 +496,7 @@ fn choices_beside_limits_equal_plain_scans() {
                 now: Time(now),
                 start: [Time(now); 2],
                 active_set: 0,
-                active_delay: [0; 2],
+                active_delay: [Span::ZERO; 2],
                 last_end: 0,
                 buffer: &Ranges(Vec::new()),
                 deadlines: limits.deadlines(),
@@ -512,14 +512,14 @@ fn choices_beside_limits_equal_plain_scans() {
                 let order =
                     BesideLimits { weight, slack_weight: 0.1, urgency, detour_late: Span::ZERO, head_start_ns: 0.0 };
                 let want = scan(&queue, |w| {
-                    let worth = weight * Time(now).ns_from(w.arrival.at) as f64;
-                    let waited = |t: Target| Time(now).ns_from(t.received) as f64;
+                    let worth = weight * Time(now).span_from(w.arrival.at).0 as f64;
+                    let waited = |t: Target| Time(now).span_from(t.received).0 as f64;
                     let slack = |t: Target| 0.1 * (t.wait.0 as f64 * 0.5 - waited(t)).max(0.0);
                     positioning(&view, w) + target(w).map_or(-worth, slack)
                 });
                 let got = choose_beside(&mut search, &queue, &view, (deadlines, &order));
                 assert_eq!(got.index, want, "command {id}, {} waiting", queue.len);
-                let is_due = |t: Target| Time(now).ns_from(t.received) as f64 >= t.wait.0 as f64 * 0.5;
+                let is_due = |t: Target| Time(now).span_from(t.received).0 as f64 >= t.wait.0 as f64 * 0.5;
                 let want = scan(&queue, |w| match target(w).is_some_and(is_due) {
                     true => positioning(&view, w),
                     false => f64::INFINITY,

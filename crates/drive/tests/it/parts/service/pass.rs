@@ -2,7 +2,7 @@ use crate::parts::fixtures::small_drive;
 use headstack_drive::mechanics::Arm;
 use headstack_drive::service::pass::*;
 use headstack_testkit::XorShift;
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 
 /// A pass that can take the short way gives the same result on the long way.
 #[test]
@@ -23,7 +23,7 @@ fn plain_passes_are_passes() {
             count: draw(40) as u32,
             write,
             start: Time(start),
-            minimum_move: draw(2) * draw(3_000_000),
+            minimum_move: Span((draw(2) * draw(3_000_000)) as i64),
             on_arrival: draw(2) == 0,
             watermark: draw(30) as u32,
             // A sector takes 88 us.

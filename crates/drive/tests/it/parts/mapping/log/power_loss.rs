@@ -14,7 +14,7 @@ use headstack_drive::models::Models;
 use headstack_drive::service::pass::{AccessRequest, LayoutPlaces, Places};
 use headstack_drive::spec::DriveSpec;
 use headstack_testkit::XorShift;
-use headstack_units::{Time, Turn};
+use headstack_units::{Span, Time, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The content of a slot: the block, the sequence number of its header, and the number of the host's write (0: before
@@ -76,7 +76,7 @@ impl World {
             ..LogParameters::default()
         };
         let write = build_policy(&p, &headstack_drive::mapping::policy::PLUGINS).expect("a policy");
-        let mut log = Log::new(&p, &m, &spec.geometry, write, 0, together).expect("a log");
+        let mut log = Log::new(&p, &m, &spec.geometry, write, Span::ZERO, together).expect("a log");
         let cleaner = p.cleaning.build(&cleaning::PLUGINS).expect("a cleaner");
         log.clean_with(&p.cleaning, cleaner, &m);
         let first = Saved { complete: 0, sequence: 0, map: (0..initial).map(|b| (b, b)).collect() };
@@ -145,7 +145,7 @@ impl World {
                 let place = places.place(&self.m, &order, 0, arm, Time(now));
                 let place = place.expect("a slot of the target");
                 assert_eq!(place.cylinder, cylinder);
-                let times = (now.max(ready.0), end + ready.ns_since(Time(now)));
+                let times = (now.max(ready.0), end + ready.since(Time(now)).non_negative());
                 self.log.pass_ends(Time(times.1));
                 let version = self.held.remove(&block);
                 self.put(&place, times, block, version);
@@ -380,15 +380,15 @@ fn scans_take_their_closed_forms() {
         uneven_disks().iter().flat_map(|s| [(s, RecoveryModel::Headers), (s, RecoveryModel::Checkpoint)])
     {
         let mut world = World::new(spec, "greedy", model, false);
-        let (turn, switch) = (world.m.rotation.period_ns.round() as u64, world.m.head_switch_ns);
+        let (turn, switch) = (world.m.rotation.period_ns.round() as u64, world.m.head_switch.non_negative());
         let mut arm = Arm::default();
         for step in 0..20 {
             world.write(&mut arm, step, (step * 100_000_000, step * 100_000_000 + 1));
         }
-        let got = world.log.scan_ns(&world.m).expect("a scan");
+        let got = world.log.scan_time(&world.m).expect("a scan").non_negative();
         let seek = |d: u32| match d {
             0 => 0,
-            d => u64::from(world.m.seek.ns(d)),
+            d => world.m.seek.time(d).non_negative(),
         };
         let walk = |tracks: Vec<(u32, u16)>| {
             let (mut at, mut sum) = ((0, 0), 0);
