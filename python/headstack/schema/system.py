@@ -23,8 +23,12 @@ from headstack.schema.quantities import DataRate, LengthOfTime, Rate, RotationSp
 from headstack.schema.words import ElevatorName, LayerName, OrganisationName, PowerCondition, SchedulerName
 
 
-class CountKeys(TypedDict, total=False):
+class DriveKeys(TypedDict, total=False):
     """Keys that several tables have."""
+
+    drive: Path | Drive
+    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; of a system needed without
+    `drives`."""
 
     count: int
     """Number of drives. Default: 1."""
@@ -52,11 +56,8 @@ class CountKeys(TypedDict, total=False):
     """Values of the drive's parallelism to change: limits, angles, faults."""
 
 
-class SystemDrive(SchedulerParametersKeys, CountKeys, total=False):
+class SystemDrive(SchedulerParametersKeys, DriveKeys, total=False):
     """Drives of one kind."""
-
-    drive: Path | Drive
-    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table."""
 
 
 class OrganisationIndependent(TypedDict, total=False):
@@ -275,14 +276,11 @@ class Change(SchedulerParametersKeys, total=False):
     """Fault: whether a SCSI disk says that it is about to fail; nothing else changes."""
 
 
-class System(SchedulerParametersKeys, CountKeys, total=False):
+class System(SchedulerParametersKeys, DriveKeys, total=False):
     """One system: drives, their organisation and their layers."""
 
     name: str
     """Name in results; the drive's name if absent."""
-
-    drive: Path | Drive
-    """A drive's name, a path to a TOML or DiskSim file, or a whole drive as a table; needed without `drives`."""
 
     drives: Sequence[SystemDrive]
     """Instead of `drive` and `count`: drives that differ, in order. Each table has `drive`, `count` and values to
