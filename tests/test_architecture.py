@@ -247,6 +247,7 @@ EXCUSED_STRUCTS = {
         "summary.rs:CappingResult summary.rs:CappingSeries lib.rs:Described result.rs:DriveResult outcome.rs:Outcome "
         "result.rs:SystemResult mod.rs:TraceInfo mod.rs:TraceSummary"
     ),
+    "what an attribute may say": "lib.rs:Said",
     "options of a command or of a run": "arguments.rs:Arguments options.rs:Options",
     "all that is said of one request where it is handed on": "mod.rs:LayerCompletion session.rs:Task",
     "worked out once, read in the innermost loops": "mod.rs:Queue timing.rs:Timing mod.rs:Zone",

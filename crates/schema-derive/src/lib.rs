@@ -39,6 +39,9 @@
 //! `#[columns("NAME")]`. `#[columns(null)]` on a field: a number that may not exist; `#[columns(kind = KIND)]`: what it
 //! holds, where its type does not say it.
 
+mod columns;
+mod one_of;
+
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::{quote, ToTokens};
@@ -65,14 +68,14 @@ pub fn choice(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(OneOf, attributes(param, one_of))]
 pub fn one_of_keys(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    one_of(&input).unwrap_or_else(Error::into_compile_error).into()
+    one_of::one_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Derives `Column` for a table of results.
 #[proc_macro_derive(Columns, attributes(columns))]
 pub fn columns(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    columns_of(&input).unwrap_or_else(Error::into_compile_error).into()
+    columns::columns_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The sentences of doc comments: lines joined, paragraphs after the first left out.
@@ -583,77 +586,6 @@ fn tables_of(input: &DeriveInput, data: &syn::DataEnum) -> Result<Tokens, Error>
     })
 }
 
-/// A variant of an enum of keys: what adds it to `cases`, and its arm of `pairs`.
-fn case_of(ident: &Ident, variant: &syn::Variant) -> Result<[Tokens; 2], Error> {
-    let said = Said::of(&variant.attrs)?;
-    let (name, doc) = (&variant.ident, doc_of(&variant.attrs));
-    let key = said.key.as_ref().map_or_else(|| kebab(&name.to_string()).replace('-', "_"), LitStr::value);
-    let fields: Vec<_> = variant.fields.iter().map(|f| &f.ident).collect();
-    Ok(match &variant.fields {
-        Fields::Unnamed(_) if said.flatten => [
-            quote! { cases.extend(__d::inside(#ident::#name)); },
-            quote! { #ident::#name(one) => __s::OneOf::pairs(one), },
-        ],
-        Fields::Unnamed(_) => [
-            quote! { cases.push(__d::case(#key, #doc, #ident::#name)); },
-            quote! { #ident::#name(value) => ::std::vec![(#key, __s::Parameter::write(value))], },
-        ],
-        Fields::Named(named) if said.model => {
-            let beside = format!("{key}_parameters");
-            let docs: Vec<_> = named.named.iter().skip(1).map(|f| doc_of(&f.attrs)).collect();
-            let make = quote! { |name, parameters| #ident::#name { name, parameters } };
-            [
-                quote! { cases.push(__d::named_model([#key, #beside], [#doc, #(#docs),*], #make)); },
-                quote! { #ident::#name { name, parameters } => {
-                    let beside = if parameters.is_empty() { __d::Null } else { __s::Parameter::write(parameters) };
-                    ::std::vec![(#key, __s::Parameter::write(name)), (#beside, beside)]
-                } },
-            ]
-        }
-        Fields::Named(named) => {
-            let named = &named.named;
-            let table = quote! { #[derive(::core::clone::Clone, __s::Table)] struct #name { #named } };
-            [
-                quote! { #table cases.push(__d::case(#key, #doc, |#name { #(#fields),* }| #ident::#name { #(#fields),* })); },
-                quote! { #ident::#name { #(#fields),* } => {
-                    #table
-                    let table = #name { #(#fields: ::core::clone::Clone::clone(#fields)),* };
-                    ::std::vec![(#key, __s::Parameter::write(&table))]
-                } },
-            ]
-        }
-        Fields::Unit => return Err(Error::new(variant.span(), "a variant needs a value")),
-    })
-}
-
-fn one_of(input: &DeriveInput) -> Result<Tokens, Error> {
-    let Data::Enum(data) = &input.data else {
-        return Err(Error::new(input.span(), "OneOf is derived for enums"));
-    };
-    let none = input.attrs.iter().find(|a| a.path().is_ident("one_of"));
-    let none = none.map_or_else(|| Ok("nothing".into()), |a| a.parse_args::<LitStr>().map(|text| text.value()))?;
-    let (ident, name, doc) = (&input.ident, input.ident.to_string(), doc_of(&input.attrs));
-    let variants: Vec<[Tokens; 2]> = data.variants.iter().map(|v| case_of(ident, v)).collect::<Result<_, _>>()?;
-    let [cases, pairs] = [0, 1].map(|i| variants.iter().map(move |v| &v[i]));
-    Ok(quote! {
-        const _: () = {
-            use ::headstack_schema as __s;
-            use ::headstack_schema::derived as __d;
-            impl __s::OneOf for #ident {
-                const ABOUT: [&'static str; 3] = [#name, #doc, #none];
-                fn cases() -> ::std::vec::Vec<__s::Case<Self>> {
-                    let mut cases = ::std::vec::Vec::new();
-                    #(#cases)*
-                    cases
-                }
-                fn pairs(&self) -> ::std::vec::Vec<(&'static str, __d::serde_json::Value)> {
-                    match self { #(#pairs)* }
-                }
-            }
-        };
-    })
-}
-
 /// Serde's traits by way of [`Parameter`], for documents that are read and written as a whole.
 fn serde_by_way(ident: &Ident, generics: &syn::Generics) -> Tokens {
     let (impl_generics, types, bounds) = generics.split_for_impl();
@@ -731,98 +663,6 @@ fn choice_of(input: &DeriveInput) -> Result<Tokens, Error> {
                 }
             }
             #serde
-        };
-    })
-}
-
-/// What serde and `#[columns(...)]` say of a field of results.
-#[derive(Default)]
-struct Column {
-    flatten: bool,
-    skip: bool,
-    can_be_absent: bool,
-    null: bool,
-    kind: Option<Expr>,
-}
-
-impl Column {
-    fn of(field: &Field) -> Result<Column, Error> {
-        let mut column = Column::default();
-        for attribute in &field.attrs {
-            let of_serde = attribute.path().is_ident("serde");
-            if !of_serde && !attribute.path().is_ident("columns") {
-                continue;
-            }
-            attribute.parse_nested_meta(|meta| {
-                match (of_serde, meta.path.to_token_stream().to_string().as_str()) {
-                    (true, "flatten") => column.flatten = true,
-                    (true, "skip") => column.skip = true,
-                    (true, "skip_serializing_if") => {
-                        column.can_be_absent = true;
-                        meta.value()?.parse::<LitStr>()?;
-                    }
-                    (false, "null") => column.null = true,
-                    (false, "kind") => column.kind = Some(meta.value()?.parse()?),
-                    _ => return Err(meta.error("an attribute that columns do not know")),
-                }
-                Ok(())
-            })?;
-        }
-        Ok(column)
-    }
-
-    /// The statement that adds it to `columns`.
-    fn code(&self, field: &Field) -> Tokens {
-        let (name, of, doc) = (&field.ident, &field.ty, doc_of(&field.attrs));
-        let mut kind = self.kind.as_ref().map_or_else(|| quote! { <#of as __s::Column>::kind() }, |k| quote! { #k });
-        if self.flatten {
-            return quote! { columns.extend(__s::ColumnKind::columns(#kind)); };
-        }
-        for (applies, change) in [(self.null, "or_null"), (self.can_be_absent, "or_absent")] {
-            let change = Ident::new(change, field.span());
-            if applies {
-                kind = quote! { __s::ColumnKind::#change(#kind) };
-            }
-        }
-        quote! {
-            columns.push(__s::ColumnEntry { name: ::core::stringify!(#name), sentence: #doc, kind: #kind });
-        }
-    }
-}
-
-fn columns_of(input: &DeriveInput) -> Result<Tokens, Error> {
-    let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "Columns are derived for structs"));
-    };
-    let ident = &input.ident;
-    let named = input.attrs.iter().find(|a| a.path().is_ident("columns"));
-    let name = match named {
-        Some(attribute) => attribute.parse_args::<LitStr>()?.value(),
-        None => ident.to_string().trim_end_matches("Result").to_string(),
-    };
-    let mut statements = Vec::new();
-    for field in &data.fields {
-        let column = Column::of(field)?;
-        if !column.skip {
-            statements.push(column.code(field));
-        }
-    }
-    let mut generics = input.generics.clone();
-    for parameter in generics.type_params_mut() {
-        parameter.bounds.push(syn::parse_quote!(::headstack_schema::Column));
-    }
-    let (with_bounds, types, bounds) = generics.split_for_impl();
-    let doc = doc_of(&input.attrs);
-    Ok(quote! {
-        const _: () = {
-            use ::headstack_schema as __s;
-            impl #with_bounds __s::Column for #ident #types #bounds {
-                fn kind() -> __s::ColumnKind {
-                    let mut columns = ::std::vec::Vec::new();
-                    #(#statements)*
-                    __s::ColumnKind::Table(#name, #doc, columns)
-                }
-            }
         };
     })
 }
