@@ -1,9 +1,14 @@
 """Options that several commands share."""
 
+import json
+import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from headstack import _bridge
 from headstack.cli._arguments import Option
+from headstack.errors import ConfigError
+from headstack.plain import plain
 
 
 def drive_names() -> list[str]:
@@ -15,8 +20,6 @@ def drive_names() -> list[str]:
 
 def trace_formats() -> list[str]:
     """Return the names of the trace formats."""
-    from headstack import _bridge
-
     return [str(f["name"]) for f in _bridge.call("formats")]
 
 
@@ -92,8 +95,6 @@ def settings(given: Sequence[str] | None, option: str = "--set") -> Pairs:
     Raises:
         ConfigError: one is not a pair, occurs twice, or begins like TOML and is invalid.
     """
-    from headstack.errors import ConfigError
-
     table = Pairs()
     table.option = option
     for pair in given or ():
@@ -107,10 +108,6 @@ def settings(given: Sequence[str] | None, option: str = "--set") -> Pairs:
 
 
 def _value(text: str, place: str) -> Any:
-    import tomllib
-
-    from headstack.errors import ConfigError
-
     try:
         (value,) = tomllib.loads(f"value = {text}").values()
     # RecursionError: nested too deeply.
@@ -127,10 +124,6 @@ def format_parameters(given: list[str] | None) -> str:
     Raises:
         ConfigError: one is not a pair, or occurs twice.
     """
-    import json
-
-    from headstack.plain import plain
-
     return json.dumps(plain(settings(given, "--format-parameter")))
 
 

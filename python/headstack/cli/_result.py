@@ -5,6 +5,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headstack.cli import _terminal
+from headstack.errors import printable
+
 if TYPE_CHECKING:
     from headstack.show.table import Column
 
@@ -20,7 +23,6 @@ def print_result(document: Mapping[str, Any], form: str, wide: bool) -> None:
 
     On a terminal the answer is what fits one screen; `wide`, files and pipes have all numbers.
     """
-    from headstack.cli import _terminal
     from headstack.results import warned
     from headstack.show import table
 
@@ -45,7 +47,6 @@ def print_answer(document: Mapping[str, Any], form: str, wide: bool = False) -> 
 
     Where a terminal has no room for all columns, those that follow from others are left out.
     """
-    from headstack.cli import _terminal
     from headstack.results import answer
 
     prose(answer.sentence(document), form)
@@ -61,9 +62,6 @@ def print_answer(document: Mapping[str, Any], form: str, wide: bool = False) -> 
 
 def prose(text: str, form: str, *, pipes: bool = True) -> None:
     """Print a text in lines that fit the terminal; without `pipes` it stays one line there."""
-    from headstack.cli import _terminal
-    from headstack.errors import printable
-
     if form != _terminal.TEXT or not (pipes or sys.stdout.isatty()):
         _terminal.say(text, form)
         return
@@ -77,7 +75,6 @@ def prose(text: str, form: str, *, pipes: bool = True) -> None:
 
 def _print_numbers(document: Mapping[str, Any], form: str, wide: bool) -> None:
     """Print all systems, what all have seen of an interrupted run; operations, classes apart."""
-    from headstack.cli import _terminal
     from headstack.show import table
 
     data = form == _terminal.CSV
@@ -101,7 +98,6 @@ def _print(
     columns: "Sequence[Column]", rows: Sequence[Sequence[str]], document: Mapping[str, Any], form: str, wide: bool
 ) -> bool:
     """Print a table of results; return whether all columns had room."""
-    from headstack.cli import _terminal
     from headstack.show import table
 
     short = None if wide else table.short(columns, document["systems"])

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from headstack.cli import FAILED, INTERRUPTED, _options, _terminal
 from headstack.cli._arguments import Option
 from headstack.cli._options import Figures, Form, Jobs, Settings, Wide
+from headstack.errors import ConfigError
+from headstack.paths import output_directory
 
 if TYPE_CHECKING:
     from headstack.advice import Advice
@@ -85,15 +88,12 @@ def command(
     """
     given: dict[str, Any] = {k: v for k, v in locals().items() if k not in _SHOWN}
     from headstack import advice
-    from headstack.cli import FAILED, INTERRUPTED, _options, _terminal
-    from headstack.errors import ConfigError
 
     _terminal.check_form(form, as_json)
     for name, value in (("--trace", trace), ("--goal", goal)):
         if value is None:
             raise ConfigError(f"headstack advise: {name}: got none, need it")
     if out is not None:
-        from headstack.paths import output_directory
         from headstack.show import drawing
 
         drawing.check_memory()
@@ -125,8 +125,6 @@ def command(
 
 def _listed(text: str | None) -> list[str] | None:
     """Return the names between commas; None if there are none."""
-    from headstack.errors import ConfigError
-
     if text is None:
         return None
     names = [part.strip() for part in text.split(",")]
@@ -136,8 +134,6 @@ def _listed(text: str | None) -> list[str] | None:
 
 
 def _whole(text: str | None) -> list[int] | None:
-    from headstack.errors import ConfigError
-
     names = _listed(text)
     if names is None:
         return None
@@ -150,7 +146,6 @@ def _print(answer: "Advice", form: str, wide: bool) -> None:
     """Print the answer: system, certainty, front, counterfactuals, other designs."""
     from headstack.advice import page
     from headstack.advice.answer import row
-    from headstack.cli import _terminal
 
     _terminal.say(page.headline(answer), form)
     for line in (page.certainty(answer), f"what binds: {answer.binds}" if answer.binds else ""):

@@ -1,10 +1,15 @@
 """``headstack calibrate``."""
 
+import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form, SourcesAnywhere, drive_names
+from headstack.errors import ConfigError
+from headstack.paths import output_directory
 
 
 def command(
@@ -30,14 +35,8 @@ def command(
       headstack calibrate cheetah9LP.parv cheetah9LP.trace --out my-cheetah.toml
       headstack calibrate exos-x18 log_lat.1.log --out my-exos.toml
     """
-    import json
-    import sys
-
     from headstack import _bridge, drives
-    from headstack.cli import _terminal
     from headstack.drives import calibration
-    from headstack.errors import ConfigError
-    from headstack.paths import output_directory
 
     _terminal.check_form(form, as_json)
     if out is not None and out.suffix != ".toml":

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from headstack.cli import INTERRUPTED, _options, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Figures, Force, Form, Seed, Settings, Threads, Wide
+from headstack.errors import ConfigError
 
 
 def command(
@@ -51,7 +53,6 @@ def command(
       headstack cap-sim examples/capping.toml --set capping.caps.0.cap="8.5 W" --json
       headstack cap-sim examples/capping.toml --seeds 10 --against throttling
     """
-    from headstack.cli import INTERRUPTED, _options, _terminal
     from headstack.results import warned
     from headstack.runs import capping
 
@@ -108,7 +109,6 @@ def command(
 
 def _by_seed(experiment: Path, seeds: int, form: str, as_json: bool, options: Mapping[str, Any]) -> int | None:
     """Run once with each seed and print the comparison."""
-    from headstack.cli import INTERRUPTED, _terminal
     from headstack.runs import capping
 
     with _terminal.progress(experiment.name) as progress:
@@ -134,8 +134,6 @@ def _refuse(seeds: int | None, against: str | None, seed: int | None, out: Path 
     Raises:
         ConfigError: which one, and what it needs.
     """
-    from headstack.errors import ConfigError
-
     if seeds is None:
         raise ConfigError(f'--against: got "{against}" alone, need --seeds N with it')
     if seed is not None:

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
+from headstack.cli import FAILED, _terminal
 from headstack.cli._arguments import Argument, Option
+from headstack.errors import ConfigError, printable
 
 
 def command(
@@ -21,8 +23,6 @@ def command(
       headstack check experiment.toml --json
     """
     from headstack import _bridge, drives
-    from headstack.cli import FAILED, _terminal
-    from headstack.errors import printable
 
     folders = [str(folder) for folder in drives.drive_dirs()]
     found = {str(file): _bridge.call("check_file", str(file), folders) for file in files}
@@ -44,7 +44,6 @@ def command(
 
 def _goal(file: str) -> list[dict[str, str | None]]:
     """Return the error of an experiment's goal, which the core does not read, if it has one."""
-    from headstack.errors import ConfigError
     from headstack.runs import loads
 
     try:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from headstack.cli import INTERRUPTED, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 def _result(path: Path) -> "Result":
     """Load the result at `path`, or run the experiment at `path`."""
     import headstack
-    from headstack.cli import _terminal
 
     if path.is_dir() or path.suffix == ".json":
         return headstack.load(path)
@@ -63,7 +63,6 @@ def command(
       headstack compare before.toml after.toml --format markdown
       headstack compare out/a/result.json out/b out/c --json
     """
-    from headstack.cli import INTERRUPTED, _terminal
     from headstack.results import comparison
 
     _terminal.check_form(form, as_json)

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from headstack.cli._arguments import Argument, Option
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 # Only this command needs shtab.
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ def command(shell: Annotated[str, Argument("SHELL", help="bash, zsh or fish.", s
       headstack completion zsh > ~/.zfunc/_headstack
       headstack completion fish > ~/.config/fish/completions/headstack.fish
     """
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
-
     if shell not in SHELLS:
         raise ConfigError(need_one_of("shell", shell, SHELLS))
     print(script(shell))

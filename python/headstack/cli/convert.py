@@ -1,10 +1,14 @@
 """``headstack convert``."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
+from headstack import _bridge
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import FormatParameters, OnError, Order, SourcesAnywhere, format_parameters, trace_formats
+from headstack.errors import ConfigError
 
 
 def command(
@@ -35,11 +39,6 @@ def command(
       headstack convert sda.blktrace.0 sda.csv -p action=issue
       headstack convert examples/raid5.parv raid5.toml
     """
-    import json
-
-    from headstack import _bridge
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
     from headstack.runs import outputs
 
     if source.suffix == ".parv":
@@ -90,8 +89,6 @@ def _experiment(
     import os
 
     from headstack import _bridge, _toml
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
     from headstack.runs import outputs
 
     for option, value in asked.items():

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Iterable
 from typing import Annotated
 
+from headstack import shipped
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument
 
 
 def _topics() -> Iterable[str]:
-    from headstack import shipped
-
     return shipped.topics()
 
 
@@ -25,9 +25,6 @@ def command(
       headstack docs goals
       headstack docs models/seek | less
     """
-    from headstack import shipped
-    from headstack.cli import _terminal
-
     if topic is None:
         rows = [[name, shipped.title(page)] for name, page in shipped.topics().items()]
         _terminal.print_table([("topic", True), ("page", True)], rows)

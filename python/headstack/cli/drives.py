@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form, SourcesAnywhere, drive_names
+from headstack.errors import ConfigError
 
 
 def _rows(spec: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -43,8 +45,6 @@ _WIDE = ("seek W", "material $", "retail $", "title")
 
 def _list(rows: Sequence[Mapping[str, Any]], as_json: bool, form: str) -> None:
     """Print the table of all drives; list unusable files on standard error."""
-    from headstack.cli import _terminal
-
     usable = [row for row in rows if "error" not in row]
     if as_json:
         _terminal.print_json({"drives": rows})
@@ -189,9 +189,7 @@ def new(
     given = {key: value for key, value in locals().items() if value is not None}
     file, replace = given.pop("out", Path()), given.pop("force")
     from headstack import drives
-    from headstack.cli import _terminal
     from headstack.drives import datasheet
-    from headstack.errors import ConfigError
 
     path = given.pop("sheet", None)
     values = {} if path is None else drives.read_toml(path)
@@ -206,7 +204,6 @@ def new(
 
 def _save(file: Path, name: str, text: str, replace: bool) -> Path:
     """Write a drive file, whose name is the drive's; `file` may be a folder."""
-    from headstack.errors import ConfigError
     from headstack.runs import outputs
 
     file = file / f"{name}.toml" if file.is_dir() else file
@@ -240,9 +237,7 @@ def depopulate(
       headstack drives depopulate helium-20tb --head 7 --out .
     """
     from headstack import drives
-    from headstack.cli import _terminal
     from headstack.drives import depopulation
-    from headstack.errors import ConfigError
 
     spec = drives.load(drive)
     chosen = depopulation.failed_head(spec) if head is None else head
@@ -293,8 +288,6 @@ def command(
       headstack drives new --help
     """
     from headstack import drives
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
 
     _terminal.check_form(form, as_json)
     if name is None:

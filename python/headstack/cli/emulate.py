@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
+from headstack import _bridge
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.live.servers import ServerOptions
 
@@ -43,7 +45,6 @@ def command(
     """
     import signal
 
-    from headstack import _bridge
     from headstack.live import emulation
 
     if _bridge.known("become_server"):
@@ -62,8 +63,6 @@ def command(
 
 def serve(disk: "Emulation") -> None:
     """Say what is served, until it ends or a signal ends it."""
-    from headstack.cli import _terminal
-
     try:
         lines = [disk.uri] if disk.uri else []
         print("\n".join([*lines, *disk.urls]), flush=True)

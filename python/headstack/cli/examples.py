@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
+from headstack import shipped
+from headstack.cli import _terminal
 from headstack.cli._arguments import Option
 
 
@@ -20,9 +22,6 @@ def command(
       headstack examples
       headstack examples --copy .
     """
-    from headstack import shipped
-    from headstack.cli import _terminal
-
     if copy is not None:
         written = shipped.copy_examples(copy)
         _terminal.say_written(written, False)

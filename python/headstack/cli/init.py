@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+from headstack.cli import _options, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import drive_names, trace_formats
+from headstack.errors import ConfigError, reason_of
 
 
 def command(
@@ -45,8 +47,6 @@ def command(
       headstack init examples/database.fio --goal p99=50ms
       headstack init --trace day1.csv --from msr --drive exos-x18 --drive exos-2x18-sata
     """
-    from headstack.cli import _options, _terminal
-    from headstack.errors import ConfigError
     from headstack.results import goal as goals
     from headstack.runs import outputs
     from headstack.workloads import start
@@ -82,8 +82,6 @@ _JOBS = (".fio", ".job", ".ini")
 
 def _kinds(load: Path | None, trace: Path | None, fio: Path | None) -> tuple[Path | None, Path | None]:
     """Return the job file and the trace, one of which is None."""
-    from headstack.errors import ConfigError
-
     given = [path for path in (load, trace, fio) if path is not None]
     if len(given) != 1:
         got = "nothing" if not given else f"{len(given)} files"
@@ -94,8 +92,6 @@ def _kinds(load: Path | None, trace: Path | None, fio: Path | None) -> tuple[Pat
 
 
 def _read(job: Path) -> str:
-    from headstack.errors import ConfigError, reason_of
-
     try:
         return job.read_text(encoding="utf-8-sig")
     except OSError as e:

@@ -5,20 +5,20 @@ import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from headstack import _bridge
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 
 def _kinds() -> list[str]:
-    from headstack import _bridge
-
     return sorted(_bridge.call("plugins"))
 
 
 def _show(entry: Mapping[str, Any], form: Form, as_json: bool) -> None:
     """Print one model: what it is, an example, and its parameters where they are known."""
-    from headstack.cli import _terminal
-
     if as_json:
         _terminal.print_json(entry)
         return
@@ -62,11 +62,6 @@ def command(
       headstack models seek --json
       headstack models capping pcap-agile
     """
-    from headstack import _bridge
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
-
     _terminal.check_form(form, as_json)
     kinds = _bridge.call("plugins")
     if kind is not None and kind not in kinds:

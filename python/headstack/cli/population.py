@@ -5,8 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from headstack.cli import _options, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
+from headstack.errors import ConfigError
+from headstack.paths import output_directory
+from headstack.suggest import need_one_of
 
 if TYPE_CHECKING:
     from headstack.drives.population import Population
@@ -49,9 +53,7 @@ def command(
       headstack population helium-20tb --n 1000 --seed 7 --out out/fleet --drives 10
       headstack population wd-re3-2009 --policy classic --set heads.head_sd=0.05
     """
-    from headstack.cli import _terminal
     from headstack.drives import population
-    from headstack.errors import ConfigError
 
     _terminal.check_form(form, as_json)
     if files and out is None:
@@ -67,7 +69,6 @@ def command(
     written: list[Path] = []
     if out is not None:
         from headstack.drives.population import files as writer
-        from headstack.paths import output_directory
 
         output_directory(out, "--out")
         written = writer.write(drawn, out, files)
@@ -80,10 +81,6 @@ def command(
 
 def _changed(preset: Any, given: list[str] | None) -> Any:
     """Return a preset with what ``--set`` changes: keys ``heads.NAME`` and ``policy.NAME``."""
-    from headstack.cli import _options
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
-
     tables = {"heads": preset.heads, "policy": preset.policy}
     known = [f"{table}.{key}" for table, has in tables.items() for key in has.document()]
     for key, value in _options.settings(given).items():
@@ -95,8 +92,6 @@ def _changed(preset: Any, given: list[str] | None) -> Any:
 
 
 def _print(drawn: "Population", said: Mapping[str, Any], form: str) -> None:
-    from headstack.cli import _terminal
-
     title = f"{said['drive']}: {said['n_drives']:,} drives of {said['n_heads']} heads, seed "
     _terminal.say(f"{title}{said['seed']}, {said['policy']['name']} zoning", form)
     rows = [

@@ -1,11 +1,14 @@
 """``headstack probe``."""
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import drive_names
+from headstack.errors import ConfigError
 
 if TYPE_CHECKING:
     from headstack.probe import Probed
@@ -96,11 +99,7 @@ def command(
       headstack probe /dev/sdb --budget 10min --log sdb.log -o sdb.toml
       headstack probe --from sdb.log -o sdb.toml
     """
-    import sys
-
     from headstack import probe
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
 
     if allow_writes is not None and confirm is None and sys.stdin.isatty():
         confirm = input("model and serial number of the disk that is written: ")
@@ -151,7 +150,6 @@ def command(
 
 def _print(found: "Probed") -> None:
     """Print the result in one sentence, the values, and what stays unknown."""
-    from headstack.cli import _terminal
     from headstack.probe import lines
 
     _terminal.say(found.sentence)
@@ -187,8 +185,6 @@ def _maps(found: "Probed", folder: Path) -> list[Path]:
 
 def _compare(found: "Probed", drive: str, as_json: bool) -> None:
     from headstack import drives
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
     from headstack.probe import compare, drive_file
 
     if found.found is None:
@@ -209,8 +205,6 @@ def _instead(
 ) -> None:
     """Read the whole target in blocks, or tell whether another unit is of the same spindle."""
     from headstack import _bridge, probe
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
     from headstack.probe import spindle
     from headstack.probe import sweep as sweeps
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Figures
 
@@ -19,7 +20,6 @@ def command(
       headstack report out/demo -o demo.html --title "Two drives or one"
     """
     import headstack
-    from headstack.cli import _terminal
     from headstack.show import drawing
 
     result = headstack.load(results)

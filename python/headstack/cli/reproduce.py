@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form
+from headstack.errors import ConfigError
 from headstack.papers import PAPERS
 
 if TYPE_CHECKING:
@@ -68,9 +70,6 @@ def command(
       headstack reproduce pcap --seeds 10
       headstack reproduce isca08 --trace financial=Financial1.spc --json
     """
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
-
     _terminal.check_form(form, as_json)
     traces = _traces(trace or ())
     given: dict[str, Any] = {"quick": quick, "traces": traces, "stand_ins": stand_ins}
@@ -86,8 +85,6 @@ def command(
 
 
 def _traces(given: Sequence[str]) -> dict[str, Path]:
-    from headstack.errors import ConfigError
-
     traces = {}
     for text in given:
         name, equals, path = text.partition("=")
@@ -118,7 +115,6 @@ def _say_what_is_not_run(paper: "Paper", traces: Mapping[str, Path], ids: Sequen
 def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -> None:
     """Judge all papers, print one table of their claims."""
     from headstack import papers
-    from headstack.cli import _terminal
     from headstack.papers import page
     from headstack.papers.study import reproduce
 
@@ -141,7 +137,6 @@ def _all(out: Path, form: str, as_json: bool, *, quick: bool, stand_ins: bool) -
 def _one(paper: str, out: Path, form: str, as_json: bool, *, ids: Sequence[str], seeds: int, **given: Any) -> None:
     """Judge the claims of one paper, print their table."""
     from headstack import papers
-    from headstack.cli import _terminal
 
     asked = papers.load(paper)
     # The figures' library takes a second to import, which wrong arguments need not wait for.

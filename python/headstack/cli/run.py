@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from headstack.cli import FAILED, INTERRUPTED, _options, _result, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import (
     Figures,
@@ -104,7 +105,6 @@ def command(
       headstack run examples/demo.toml --json | jq '.systems[].response_time_s.p99'
     """
     import headstack
-    from headstack.cli import FAILED, INTERRUPTED, _options, _result, _terminal
     from headstack.results import answer
     from headstack.results import goal as goals
 
@@ -160,7 +160,6 @@ def command(
 
 def _report(result: "Result", out: Path, name: str, title: str, figures: bool) -> Path:
     """Write the report of a run; return its path."""
-    from headstack.cli import _terminal
     from headstack.show import drawing
 
     if result.partial:

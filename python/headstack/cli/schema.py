@@ -2,7 +2,11 @@
 
 from typing import Annotated
 
+from headstack import _bridge
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 #: What has a schema.
 KINDS = ("drive", "experiment")
@@ -17,11 +21,6 @@ def command(
       headstack schema experiment > experiment.schema.json
       headstack schema drive > drive.schema.json
     """
-    from headstack import _bridge
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
-
     if kind not in KINDS:
         raise ConfigError(need_one_of("kind", kind, KINDS))
     _terminal.print_json(_bridge.call("schema", kind == "experiment"))

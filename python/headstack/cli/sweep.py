@@ -1,11 +1,14 @@
 """``headstack sweep``, and ``headstack run`` with ``--scan``."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from headstack.cli import INTERRUPTED, _options, _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Figures, Form, Jobs, Json, Measure, Seeds, Settings, Wide
+from headstack.errors import ConfigError
 
 if TYPE_CHECKING:
     from headstack.runs.sweeps import Swept
@@ -44,7 +47,6 @@ def command(
       headstack sweep examples/sweep.toml --dask tcp://localhost:8786
       headstack run examples/demo.toml --scan system.1.queue_depth=1,8,32 --seeds 10
     """
-    from headstack.cli import _options, _terminal
     from headstack.runs.sweeps import plan
 
     _terminal.check_form(form, as_json)
@@ -71,7 +73,6 @@ def scan(
     **shown: Any,
 ) -> int | None:
     """Carry out ``headstack run --scan``: a sweep over an experiment; `shown` as `carry_out`."""
-    from headstack.cli import _terminal
     from headstack.runs.sweeps import plan
 
     given = str(experiment) == "-"
@@ -93,8 +94,6 @@ def scanned(text: str) -> Any:
     Raises:
         ConfigError: it is neither.
     """
-    from headstack.cli import _options
-    from headstack.errors import ConfigError
     from headstack.runs.sweeps.axes import read_axis
 
     key, equals, given = (part.strip() for part in text.partition("="))
@@ -114,11 +113,6 @@ def scanned(text: str) -> Any:
 
 def _values(text: str, where: str) -> list[Any]:
     """Return values between commas: TOML, or else text."""
-    import tomllib
-
-    from headstack.cli import _options
-    from headstack.errors import ConfigError
-
     try:
         (values,) = tomllib.loads(f"values = [{text}]").values()
         return list(values)
@@ -142,7 +136,6 @@ def carry_out(
     wide: bool,
 ) -> int | None:
     """Carry out a sweep, print its table and what was written."""
-    from headstack.cli import INTERRUPTED, _terminal
     from headstack.runs import store, sweeps
 
     if out is not None and figures:
@@ -192,7 +185,6 @@ def document(found: "Swept") -> dict[str, Any]:
 
 def _print(found: "Swept", form: str, wide: bool) -> None:
     """Print means over seeds with their intervals, one line for each point, system and workload."""
-    from headstack.cli import _terminal
     from headstack.runs.sweeps import figures
     from headstack.runs.sweeps.running import shown_value
 
@@ -230,7 +222,6 @@ def _print(found: "Swept", form: str, wide: bool) -> None:
 
 
 def _cell(row: Mapping[str, Any], measure: str) -> str:
-    from headstack.cli import _terminal
     from headstack.runs.sweeps import figures
 
     _, _, factor = figures.unit(measure)

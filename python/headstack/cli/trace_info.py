@@ -4,8 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from headstack import _bridge
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form, FormatParameters, OnError, Order, format_parameters, trace_formats
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 #: More devices than this are listed in the JSON only.
 _MOST_DEVICES = 16
@@ -35,10 +39,6 @@ def _formats(trace: str | None, form: str, as_json: bool) -> tuple[str | None, s
     possible.
     """
     import warnings
-
-    from headstack.cli import _terminal
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
 
     _terminal.check_format("--from", trace)
     if form not in _terminal.FORMS:
@@ -106,9 +106,6 @@ def command(
       headstack trace-info websearch.trace --plot out/websearch
       headstack trace-info day1.csv --from msr --json
     """
-    from headstack import _bridge
-    from headstack.cli import _terminal
-
     _terminal.check_on_error(on_error)
     trace_format, form = _formats(trace_format, form, as_json)
     parameters = format_parameters(format_parameter)
@@ -130,7 +127,6 @@ def command(
 
 
 def _print(info: Mapping[str, Any], form: str) -> None:
-    from headstack.cli import _terminal
     from headstack.results import warned
 
     for line in warned.lines(warned.groups(warned.of(info), several=False)):

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import Form, SourcesAnywhere
+from headstack.errors import ConfigError
+from headstack.suggest import need_one_of
 
 _HEADINGS = (("requests", False), ("demerit ms", False), ("measured mean ms", False), ("simulated mean ms", False))
 
@@ -50,10 +53,7 @@ def command(
       headstack validate ~/disksim-4.0/valid --no-classes --out out/valid
       headstack validate ~/disksim-4.0/valid --compat disksim-4.0 --json
     """
-    from headstack.cli import _terminal
     from headstack.drives import validation
-    from headstack.errors import ConfigError
-    from headstack.suggest import need_one_of
 
     _terminal.check_form(form, as_json)
     if compat not in (None, "disksim-4.0"):

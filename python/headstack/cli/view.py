@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from headstack.cli import _terminal
 from headstack.cli._arguments import Argument, Option
 from headstack.cli._options import SourcesAnywhere
 
@@ -46,7 +47,6 @@ def command(
       headstack view examples/side-by-side.toml --at 2s
       headstack view out/demo --at 12.3s --for 100ms --system 0 --system 3 -o demo-view.html
     """
-    from headstack.cli import _terminal
     from headstack.show import view
 
     with _terminal.progress(run.name) as progress:
