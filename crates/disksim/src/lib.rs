@@ -1,6 +1,6 @@
 //! DiskSim 4.0 parameter files, read into the drive schema.
 //!
-//! [`parse_file`] parses the grammar into [`ast`]; [`Document::disks`] turns every disk into an [`Import`]: a
+//! [`parse`] parses the grammar into [`ast`]; [`Document::disks`] turns every disk into an [`Import`]: a
 //! drive for the simulator, and a report that names each parameter and its treatment. [`Document::experiment`]
 //! makes an experiment of the whole system. [`validate`] measures the difference between simulated and measured
 //! response times.
@@ -25,21 +25,11 @@ pub use parser::parse;
 
 use std::path::Path;
 
-/// Reads a parameter file and all files that it sources.
-///
-/// Sourced files are looked for beside the file that names them.
-///
-/// # Errors
-/// Unreadable files and text outside the grammar, with file, line and column.
-pub fn parse_file(path: impl AsRef<Path>) -> Result<Document, Error> {
-    parse(path.as_ref(), &FileLoader::default())
-}
-
 /// Reads the main drive of a file: the first instantiated disk of a system, or the first disk block of a file
 /// without instances.
 ///
 /// # Errors
-/// As [`parse_file`] and [`Document::disks`]; also when the file has no disk.
+/// As [`parse`] and [`Document::disks`]; also when the file has no disk.
 pub fn import_file(path: impl AsRef<Path>) -> Result<Import, Error> {
     import_with(path, Sources::default())
 }

@@ -22,8 +22,10 @@
 //! is left out from a `Default` that is written by hand. `#[table(check = FUNCTION)]` calls a function on the table
 //! after it was read, `#[table(before = FUNCTION)]` one on the raw table before that.
 //!
-//! `#[table(model = "SUMMARY", example = "TOML")]` is for parameters that are the model themselves: `plugins!` makes its
-//! entry of them. Without `example` all keys may be left out.
+//! `#[table(model = "SUMMARY", example = "TOML")]` is for the parameters of a model of which `plugins!` makes an entry.
+//! Without `example` all keys may be left out. `build = FUNCTION` makes the model of them and of what it is built for;
+//! without it they are the model themselves. `facts = VALUE` is what is known of it before, `complete = FUNCTION` fills in
+//! defaults that depend on other parameters.
 //!
 //! An enum is one of several tables: `#[table(tag = "KEY")]` names the key whose word says which. Each variant has
 //! the attributes of a struct's fields.
@@ -161,6 +163,9 @@ struct Whole {
     tag: Option<LitStr>,
     model: Option<LitStr>,
     example: Option<LitStr>,
+    facts: Option<Expr>,
+    build: Option<Expr>,
+    complete: Option<Path>,
 }
 
 impl Whole {
@@ -176,6 +181,9 @@ impl Whole {
                     "tag" => whole.tag = Some(meta.value()?.parse()?),
                     "model" => whole.model = Some(meta.value()?.parse()?),
                     "example" => whole.example = Some(meta.value()?.parse()?),
+                    "facts" => whole.facts = Some(meta.value()?.parse()?),
+                    "build" => whole.build = Some(meta.value()?.parse()?),
+                    "complete" => whole.complete = Some(meta.value()?.parse()?),
                     _ => return Err(meta.error("an attribute that table does not know")),
                 }
                 Ok(())
@@ -369,13 +377,13 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
         Data::Enum(data) => return tables_of(input, data),
         Data::Union(_) => return Err(Error::new(input.span(), "Table is not derived for unions")),
     };
-    let Fields::Named(fields) = &data.fields else {
+    if let Fields::Unnamed(_) = &data.fields {
         return Err(Error::new(input.span(), "Table needs fields with names"));
-    };
+    }
     let whole = Whole::of(input)?;
     let mut parts = Vec::new();
     let mut others = None;
-    for field in &fields.named {
+    for field in &data.fields {
         others = Said::of(&field.attrs)?.rest.or(others);
         parts.push(parts_of(field, &whole)?);
     }
@@ -395,13 +403,7 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
             }
         }
     });
-    let model = whole.model.map(|summary| {
-        let example = whole.example.map_or(String::new(), |e| e.value());
-        quote! {
-            /// Its summary, and parameters that work.
-            pub(crate) const MODEL: (&'static str, &'static str) = (#summary, #example);
-        }
-    });
+    let model = model_of(&whole);
     Ok(quote! {
         const _: () = {
             use ::headstack_schema as __s;
@@ -417,6 +419,22 @@ fn table_of(input: &DeriveInput) -> Result<Tokens, Error> {
             #table
             #serde
         };
+    })
+}
+
+/// The entry that `plugins!` makes of the parameters of a model.
+fn model_of(whole: &Whole) -> Option<Tokens> {
+    let (summary, example) = (whole.model.as_ref()?, whole.example.as_ref().map_or(String::new(), LitStr::value));
+    let facts = whole.facts.as_ref().map_or(quote! { () }, ToTokens::to_token_stream);
+    let itself = quote! { |model, _| ::core::result::Result::Ok(::std::boxed::Box::new(model)) };
+    let build = whole.build.as_ref().map_or(itself, ToTokens::to_token_stream);
+    let complete = whole.complete.iter();
+    Some(quote! {
+        /// Its entry under this name in the list of its folder.
+        pub(crate) fn plugin(name: ::std::string::String) -> __s::Plugin<super::ModelOfFolder> {
+            __s::Plugin::<super::ModelOfFolder>::with_facts::<Self>(name, #summary, #example, #facts, #build)
+                #(.completed_by(#complete))*
+        }
     })
 }
 
@@ -468,7 +486,7 @@ fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: Optio
     let has_inner = parts.iter().any(|p| p.inner.is_some());
     let each = parts.iter().map(|Parts { keys, inner, .. }| match inner {
         Some(inner) => quote! { known.extend(__d::keys_of::<#inner>()); },
-        None => quote! { known.extend([#(#keys),*]); },
+        None => quote! { #(known.push(#keys);)* },
     });
     let known = match has_inner {
         false => quote! { let known = Self::KEYS; },

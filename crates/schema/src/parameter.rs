@@ -1,7 +1,7 @@
 //! The traits that every parameter and every table of parameters has.
 
 use crate::kind::{Field, Kind, TableSchema, Usual};
-use crate::reading::{described, wrong_kind};
+use crate::reading::{described, shown, wrong_kind};
 use crate::SpecError;
 use headstack_units::{Bandwidth, Bytes, Frequency, Joules, Length, Quantity, Rpm, Span, Turn, Watts};
 use serde_json::{Map, Number, Value};
@@ -241,7 +241,7 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
         let need = || format!("a list of {N} entries");
         let entries = match value {
             Value::Array(list) if list.len() == N => Vec::<T>::read(value)?,
-            Value::Array(list) => return Err(SpecError::new("", list.len(), need())),
+            Value::Array(_) => return Err(SpecError::new("", shown(value), need())),
             other => return Err(wrong_kind(other, need())),
         };
         let got = entries.len();
@@ -268,7 +268,7 @@ impl<A: Parameter, B: Parameter> Parameter for (A, B) {
                 let b = B::read(b).map_err(|e| e.within("[1]"))?;
                 Ok((a, b))
             }
-            Some(list) => Err(SpecError::new("", list.len(), need)),
+            Some(_) => Err(SpecError::new("", shown(value), need)),
             None => Err(wrong_kind(value, need)),
         }
     }

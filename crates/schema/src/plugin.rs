@@ -1,8 +1,8 @@
 //! Models by name: one [`Plugin`] for each, whatever its kind, and the lists in which files name them.
 //!
-//! A model is a function `plugin` in its file and a word in its folder's list ([`plugins!`](crate::plugins)). Its
-//! parameters are a struct with `#[derive(Table)]`, which declares each of them once. A model that is its own parameters
-//! needs no function, but its type in the list.
+//! A model's parameters are a struct with `#[derive(Table)]`, which declares each of them once, and, as
+//! `#[table(model = "SUMMARY")]`, what it is and how it is built. Its file and the struct stand in its folder's list
+//! ([`plugins!`](crate::plugins)).
 
 use crate::kind::TableSchema;
 use crate::parameter::Params;
@@ -270,10 +270,10 @@ pub fn name_in<'a>(table: &'a Params, key: &str, what: &str) -> Result<&'a str, 
     }
 }
 
-/// Declares a kind of models, the modules of a folder, each with a function `plugin`, and the list `PLUGINS` of them:
-/// `plugins! { dyn Layout = "layout", for<'a> &'a GeometrySpec; banded, serpentine }`. `sptf: Sptf` is a model that is its
-/// own parameters, `#[table(model = "SUMMARY")]`: it has the name of its file, and no function. Between are, in this order
-/// and as far as they are not the usual ones, the constants and types of [`ModelKind`].
+/// Declares a kind of models, the modules of a folder, and the list `PLUGINS` of them: `plugins! { dyn Layout = "layout",
+/// for<'a> &'a GeometrySpec; banded: Banded, extents: Map }`. Each has the name of its file, and there a struct of its
+/// parameters with `#[table(model = "SUMMARY")]`. Between are, in this order and as far as they are not the usual ones,
+/// the constants and types of [`ModelKind`].
 #[macro_export]
 macro_rules! plugins {
     (@for) => { type For<'a> = (); };
@@ -282,18 +282,16 @@ macro_rules! plugins {
     (@facts $facts:ty) => { type Facts = $facts; };
     (@error) => { type Error = $crate::SpecError; };
     (@error $error:ty) => { type Error = $error; };
-    (@model $kind:ty, $file:ident) => { $file::plugin() };
-    (@model $kind:ty, $file:ident, $model:ident) => {{
-        let (name, (summary, example)) = (stringify!($file).replace('_', "-"), $file::$model::MODEL);
-        $crate::Plugin::<$kind>::new(name, summary, example, |model: $file::$model, _| Ok(Box::new(model)))
-    }};
     (
         $kind:ty = $name:literal
         $(, beside $beside:expr)? $(, place $place:expr)?
         $(, for<$life:lifetime> $for:ty)? $(, facts $facts:ty)? $(, error $error:ty)?;
-        $($file:ident $(: $model:ident)?),* $(,)?
+        $($file:ident: $model:ident),* $(,)?
     ) => {
         $(pub mod $file;)*
+
+        /// What the files of this folder are.
+        pub(crate) type ModelOfFolder = $kind;
 
         impl $crate::ModelKind for $kind {
             const NAME: &'static str = $name;
@@ -305,8 +303,9 @@ macro_rules! plugins {
         }
 
         /// Every model of this folder.
-        pub static PLUGINS: std::sync::LazyLock<$crate::Plugins<$kind>> =
-            std::sync::LazyLock::new(|| $crate::Plugins::new([$($crate::plugins!(@model $kind, $file $(, $model)?)),*]));
+        pub static PLUGINS: std::sync::LazyLock<$crate::Plugins<$kind>> = std::sync::LazyLock::new(|| {
+            $crate::Plugins::new([$($file::$model::plugin(stringify!($file).replace('_', "-"))),*])
+        });
     };
 }
 

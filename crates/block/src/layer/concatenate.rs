@@ -8,16 +8,18 @@
 //! No redundancy: an error of a member is an error of the request.
 
 use super::volume::copies::{single, Joined};
-use super::{Layer, LowerCount};
-use headstack_schema::{NoParameters, Plugin};
+use super::LowerCount;
+use headstack_schema::Table;
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let (name, summary) = ("concatenate", "one space over all members, end to end");
-    Plugin::<dyn Layer>::with_facts(name, summary, "", LowerCount::Many, |NoParameters {}, context| {
-        Ok(single(name, end_to_end(&context.members), context.members))
-    })
-}
+const NAME: &str = "concatenate";
+
+#[derive(Table)]
+#[table(
+    model = "one space over all members, end to end",
+    facts = LowerCount::Many,
+    build = |Parameters, context| Ok(single(NAME, end_to_end(&context.members), context.members))
+)]
+pub(super) struct Parameters;
 
 /// Members end to end.
 pub(crate) struct Concatenate {

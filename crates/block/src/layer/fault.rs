@@ -40,7 +40,7 @@ use super::{
 };
 use headstack_drive::Command;
 use headstack_engine::random::nth;
-use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
+use headstack_schema::{Choice, OneOf, SpecError, Table};
 use headstack_units::{Span, Time};
 use rangemap::{RangeMap, RangeSet};
 use slab::Slab;
@@ -49,20 +49,13 @@ use std::ops::Range;
 /// The layer's name.
 pub const NAME: &str = "fault";
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "requests that are late, hang or fail, on purpose";
-    Plugin::<dyn Layer>::with_facts(
-        NAME,
-        summary,
-        "slow = { ratio = 0.1, by = \"200 ms\" }",
-        LowerCount::One,
-        |p, context| Ok(Box::new(Fault::new(context, &p)?)),
-    )
-}
-
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "requests that are late, hang or fail, on purpose",
+    example = "slow = { ratio = 0.1, by = \"200 ms\" }",
+    facts = LowerCount::One, build = |own, context| Ok(Box::new(Fault::new(context, &own)?))
+)]
+pub(super) struct Parameters {
     /// Chooses the requests that are slow.
     #[param(default)]
     seed: u64,

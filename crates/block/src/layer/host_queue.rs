@@ -39,15 +39,16 @@ pub mod waking;
 
 use super::elevator::{Elevator, Queued};
 use super::statistics::counts;
-use super::{Context, Elevators, Flow, Layer, LowerCount, Request, Setting, Statistics, ANYONE};
+use super::{Context, Elevators, Flow, Layer, ModelOfFolder, Request, Setting, Statistics, ANYONE};
 use admission::{Places, Process, LAST_NAMED, UNKNOWN};
 use flush::Flushes;
 use headstack_drive::Command;
-use headstack_schema::{Plugin, SpecError};
+use headstack_schema::SpecError;
 use headstack_units::{Span, Time};
 use merging::{Edges, Limits};
 pub use parameters::with_elevator;
-use parameters::{wake_batch, Parameters, PlacesName};
+pub(super) use parameters::Parameters;
+use parameters::{wake_batch, PlacesName};
 use processes::Processes;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -57,16 +58,6 @@ use waking::Wakings;
 pub(crate) const NAME: &str = "host-queue";
 /// The elevator unless another one is named.
 pub(crate) const DEFAULT_ELEVATOR: &str = "mq-deadline";
-
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "places for requests, merging, an elevator, a depth at the device";
-    let example = "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, example, LowerCount::One, |p, context| {
-        Ok(Box::new(HostQueue::new(context, &p)?))
-    })
-    .completed_by(Parameters::complete)
-}
 
 /// No request: the end of the list of a group's requests.
 const NONE: u32 = u32::MAX;

@@ -8,18 +8,17 @@
 //! The layers share no bandwidth and no queue; see `link` for a shared port.
 
 use super::{not_supported, Flow, Layer, LowerCount, Setting};
-use headstack_schema::{NoParameters, Plugin, SpecError};
+use headstack_schema::{SpecError, Table};
 
 /// The layer's name.
 pub(crate) const NAME: &str = "independent";
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "lower layers side by side, each with units of its own";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "", LowerCount::Many, |NoParameters {}, context| {
-        Ok(Box::new(Independent(context.members)))
-    })
-}
+#[derive(Table)]
+#[table(
+    model = "lower layers side by side, each with units of its own",
+    facts = LowerCount::Many, build = |Parameters, context| Ok(Box::new(Independent(context.members)))
+)]
+pub(super) struct Parameters;
 
 /// Layers side by side, with units of these sizes.
 pub(super) struct Independent(pub Vec<u64>);

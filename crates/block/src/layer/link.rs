@@ -19,26 +19,23 @@
 
 use super::{not_supported, Context, Flow, Layer, LowerCount, Request, Setting, Statistics};
 use headstack_drive::Command;
-use headstack_schema::{Choice, OneOf, Plugin, SpecError, Table};
+use headstack_schema::{Choice, OneOf, SpecError, Table};
 use headstack_units::{Bandwidth, Bytes, Time};
 
 /// The layer's name.
 const NAME: &str = "link";
-
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "lower layers behind one port of finite bandwidth";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "bandwidth = \"600 MB/s\"", LowerCount::Many, |p, context| {
-        Ok(Box::new(Link::new(context, &p)?))
-    })
-}
 
 /// With the least bandwidth a block takes 1 s, and the time of the longest request fits the clock.
 const LEAST: Bandwidth = Bandwidth(512.0);
 const MOST: Bandwidth = Bandwidth(1e15);
 
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "lower layers behind one port of finite bandwidth",
+    example = "bandwidth = \"600 MB/s\"",
+    facts = LowerCount::Many, build = |own, context| Ok(Box::new(Link::new(context, &own)?))
+)]
+pub(super) struct Parameters {
     /// Bandwidth in each direction.
     #[param(range = LEAST..=MOST)]
     bandwidth: Bandwidth,

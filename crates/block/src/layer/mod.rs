@@ -370,5 +370,6 @@ pub enum LowerCount {
 
 plugins! {
     dyn Layer = "layer", for<'a> Context<'a>, facts LowerCount;
-    independent, concatenate, raid0, raid1, raid10, raid5, host_queue, link, throttle, fault
+    independent: Parameters, concatenate: Parameters, raid0: Parameters, raid1: Parameters, raid10: Parameters,
+    raid5: Parameters, host_queue: Parameters, link: Parameters, throttle: Parameters, fault: Parameters
 }

@@ -10,27 +10,21 @@
 //! smallest one. `footprint` limits how much of the space is used, summed over the members.
 
 use super::volume::copies::{single, Joined};
-use super::{Layer, LowerCount};
-use headstack_schema::{Plugin, SpecError, Table};
+use super::LowerCount;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
 pub(crate) const NAME: &str = "raid0";
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "striped over all members, no redundancy";
-    Plugin::<dyn Layer>::with_facts(
-        NAME,
-        summary,
-        "stripe_unit = \"64 KiB\"",
-        LowerCount::Many,
-        |p: Parameters, context| Ok(single(NAME, striped(&context.members, &p)?, context.members)),
-    )
-}
-
 /// Parameters of `raid0`.
 #[derive(Debug, Clone, Table)]
+#[table(
+    model = "striped over all members, no redundancy",
+    example = "stripe_unit = \"64 KiB\"",
+    facts = LowerCount::Many,
+    build = |own, context| Ok(single(NAME, striped(&context.members, &own)?, context.members))
+)]
 pub struct Parameters {
     /// Contiguous data per drive; a multiple of 512 B.
     #[param(default = Bytes(64 * 1024))]

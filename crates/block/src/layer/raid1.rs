@@ -12,8 +12,8 @@ use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Layer, LowerCount};
-use headstack_schema::{Plugin, SpecError, Table};
+use super::LowerCount;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
@@ -22,16 +22,13 @@ pub const NAME: &str = "raid1";
 /// 31 windows: md's `RESYNC_DEPTH` is 32, of which it uses one less.
 pub(super) const AT_ONCE: Bytes = Bytes(31 * WINDOW.0);
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "every block on every member; reads by a policy";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "read_policy = \"nearest\"", LowerCount::Many, |p, context| {
-        Ok(Box::new(volume(context.members, &p)?))
-    })
-}
-
 /// Parameters of `raid1`.
 #[derive(Debug, Clone, Table)]
+#[table(
+    model = "every block on every member; reads by a policy",
+    example = "read_policy = \"nearest\"",
+    facts = LowerCount::Many, build = |own, context| Ok(Box::new(volume(context.members, &own)?))
+)]
 pub struct Parameters {
     /// Which copy a read takes.
     #[param(default = ReadPolicy::MdRaid1)]

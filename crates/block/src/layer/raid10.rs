@@ -17,25 +17,22 @@ use super::volume::choice::{Copy, ReadPolicy};
 use super::volume::copies::{Copies, CopyMap, Pattern};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Layer, LowerCount};
-use headstack_schema::{Plugin, SpecError, Table};
+use super::LowerCount;
+use headstack_schema::{SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
 pub const NAME: &str = "raid10";
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "striped copies: near, far and offset layouts";
-    let example = "near = 2\nchunk = \"64 KiB\"";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, example, LowerCount::Many, |p, context| {
-        Ok(Box::new(volume(context.members, &p)?))
-    })
-    .completed_by(Parameters::complete)
-}
-
 /// Parameters of `raid10`.
 #[derive(Debug, Clone, Table)]
+#[table(
+    model = "striped copies: near, far and offset layouts",
+    example = "near = 2\nchunk = \"64 KiB\"",
+    facts = LowerCount::Many,
+    build = |own, context| Ok(Box::new(volume(context.members, &own)?)),
+    complete = Parameters::complete
+)]
 pub struct Parameters {
     /// Copies in a set; `near` times `far` copies in all.
     #[param(default = 2)]

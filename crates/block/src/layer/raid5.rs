@@ -16,8 +16,8 @@ use super::raid10::{chunk_blocks, DEFAULT_CHUNK};
 use super::volume::parity::{Layout, Parity, RmwLevel};
 use super::volume::set::{Redundancy, MOST, WINDOW};
 use super::volume::Volume;
-use super::{Layer, LowerCount};
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use super::LowerCount;
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::Bytes;
 
 /// The layer's name.
@@ -26,16 +26,13 @@ pub const NAME: &str = "raid5";
 /// md's stripe cache: 256 pages of each member.
 const AT_ONCE: Bytes = Bytes(256 * 4096);
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "striped with rotating parity: one member may be gone";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "chunk = \"64 KiB\"", LowerCount::Many, |p, context| {
-        Ok(Box::new(volume(context.members, &p)?))
-    })
-}
-
 /// Parameters of `raid5`.
 #[derive(Debug, Clone, Table)]
+#[table(
+    model = "striped with rotating parity: one member may be gone",
+    example = "chunk = \"64 KiB\"",
+    facts = LowerCount::Many, build = |own, context| Ok(Box::new(volume(context.members, &own)?))
+)]
 pub struct Parameters {
     /// Where the parity of each stripe lies, and where its data begin.
     #[param(default)]

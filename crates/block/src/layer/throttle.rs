@@ -19,23 +19,20 @@
 use super::statistics::counts;
 use super::{not_supported, Context, Flow, Layer, LowerCount, Setting, Statistics};
 use headstack_control::RateLimit;
-use headstack_schema::{OneOf, Plugin, SpecError, Table};
+use headstack_schema::{OneOf, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Span, Time};
 use std::collections::VecDeque;
 
 /// The layer's name.
 pub(super) const NAME: &str = "throttle";
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Layer> {
-    let summary = "releases requests at a limited rate";
-    Plugin::<dyn Layer>::with_facts(NAME, summary, "iops = \"150/s\"", LowerCount::One, |p, context| {
-        Ok(Box::new(Throttle::new(context, &p)?))
-    })
-}
-
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "releases requests at a limited rate",
+    example = "iops = \"150/s\"",
+    facts = LowerCount::One, build = |own, context| Ok(Box::new(Throttle::new(context, &own)?))
+)]
+pub(super) struct Parameters {
     /// Requests per second; no limit if absent.
     iops: Option<Frequency>,
     /// Bytes per second, instead of `iops`.

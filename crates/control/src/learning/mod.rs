@@ -8,3 +8,5 @@ pub(crate) mod settings;
 pub mod share;
 pub(crate) mod shelf;
 pub(crate) mod state;
+
+use crate::policy::ModelOfFolder;

@@ -4,7 +4,7 @@ use super::share::{Claim, Share};
 use crate::guard::GuardTable;
 use crate::map::Maps;
 use crate::pcap::MOST;
-use crate::policy::{fill_settle, fill_tiers, usual_meter};
+use crate::policy::{built, fill_settle, fill_tiers, usual_meter, Drives, Facts, Need};
 use crate::Device;
 use headstack_schema::{SpecError, Table};
 use headstack_units::{Span, Watts};
@@ -14,6 +14,10 @@ const MOST_TIERS: usize = 32;
 
 /// Parameters of `learning`.
 #[derive(Table)]
+#[table(
+    model = "measures settings and takes the fastest that keep the cap; limits rates if none do",
+    facts = Facts::of::<Self>(Drives::Several, &[Need::Queues]), build = built
+)]
 pub(crate) struct Parameters {
     #[param(flatten)]
     pub(crate) guard: GuardTable<5>,

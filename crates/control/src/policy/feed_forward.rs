@@ -55,26 +55,24 @@
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
-use super::{fill, fill_settle, fill_tiers, policy, several, usual_meter};
-use super::{Drives, Input, Need, Policy, PolicyParameters, Status};
+use super::{fill, fill_settle, fill_tiers, several, usual_meter};
+use super::{built, Drives, Facts, Input, Need, Policy, PolicyParameters, Status};
 use crate::guard::{Guard, GuardTable, OnLoss, Reading, Turn};
 use crate::map::{self, Extract, Maps, Point, Statistic};
 use crate::pcap::MOST;
 use crate::{Command, Device};
-use headstack_schema::{check_range, Choice, Plugin, SpecError, Table};
+use headstack_schema::{check_range, Choice, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
-
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "best setting by a map of power and throughput that is corrected while it runs";
-    let example = "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"";
-    policy::<Parameters>(["feed-forward", summary, example], Drives::Several, &[Need::Queues])
-}
 
 /// Parameters of `feed-forward`.
 #[doc(hidden)]
 #[derive(Table)]
+#[table(
+    model = "best setting by a map of power and throughput that is corrected while it runs",
+    example = "response_time = \"p99\"\nlatency_target = \"450 ms\"\nlatency_limit = \"750 ms\"",
+    facts = Facts::of::<Self>(Drives::Several, &[Need::Queues]), build = built
+)]
 pub struct Parameters {
     #[param(flatten)]
     guard: GuardTable<5>,

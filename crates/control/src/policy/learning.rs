@@ -58,27 +58,22 @@
 //! in tiers of their own, each with the map of its model (`maps`, `models`) and measurements of its own. With one meter, powers of
 //! tiers are known only as far as their settings were measured.
 
-use super::{policy, several, Drives, Input, Need, Policy, PolicyParameters, Status};
+use super::{several, Input, Policy, PolicyParameters, Status};
 use crate::guard::{Guard, GuardSettings, OnLoss, Reading, Turn};
 use crate::learning::book::{Book, Here};
 use crate::learning::load::Load;
 use crate::learning::memory;
 use crate::learning::search::Search;
-use crate::learning::settings::{Parameters, Settings, SECOND};
+pub(crate) use crate::learning::settings::Parameters;
+use crate::learning::settings::{Settings, SECOND};
 use crate::learning::share::{Claim, Share};
 use crate::learning::shelf::{Shelf, Tier};
 use crate::learning::state;
 use crate::map::{self, Extract, Statistic};
 use crate::{Command, Device, RateLimit, Sample};
-use headstack_schema::{Plugin, SpecError};
+use headstack_schema::SpecError;
 use headstack_units::{Frequency, Span, Watts};
 use serde_json::Value;
-
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "measures settings and takes the fastest that keep the cap; limits rates if none do";
-    policy::<Parameters>(["learning", summary, ""], Drives::Several, &[Need::Queues])
-}
 
 /// The longest expiry of reads in the built-in map. With the shortest queue at the drive a full host's queue is not served within
 /// 2 s, so its power falls once more up to 3 s; a longer one saves nothing.

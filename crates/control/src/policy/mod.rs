@@ -15,7 +15,7 @@
 //! tests (`crates/control/tests/it/contract.rs`) run on every entry.
 
 use crate::{Command, Device, Params, Sample};
-use headstack_schema::{check_range, plugins, read_table, Plugin, Scalar, SpecError, Table};
+use headstack_schema::{check_range, plugins, read_table, Scalar, SpecError, Table};
 use headstack_units::{Span, Time, Watts};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -108,6 +108,21 @@ pub struct Facts {
     pub build_and_tell: fn(&Params, &[Device]) -> Built,
 }
 
+impl Facts {
+    /// Those of a policy with the parameters `P` for so many drives, which must be able to set `needs`.
+    pub const fn of<P: PolicyParameters>(drives: Drives, needs: &'static [Need]) -> Facts {
+        Facts { drives, needs, build_and_tell: build_and_tell::<P> }
+    }
+}
+
+/// Builds a policy of its parameters for these drives.
+///
+/// # Errors
+/// Those of [`PolicyParameters::build`].
+pub fn built<P: PolicyParameters>(mut parameters: P, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
+    parameters.build(devices)
+}
+
 /// A policy and what it takes from a table.
 pub type Built = Result<(Box<dyn Policy>, Told), SpecError>;
 
@@ -158,16 +173,6 @@ fn default_of<P: PolicyParameters>(key: &str, table: &Params, devices: &[Device]
     read.write().get(key).cloned()
 }
 
-/// A policy for so many drives that must be able to set `needs`.
-pub fn policy<P: PolicyParameters>(
-    [name, summary, example]: [&'static str; 3],
-    drives: Drives,
-    needs: &'static [Need],
-) -> Plugin<dyn Policy> {
-    let facts = Facts { drives, needs, build_and_tell: build_and_tell::<P> };
-    Plugin::with_facts(name, summary, example, facts, |mut read: P, devices: &[Device]| read.build(devices))
-}
-
 /// A setting of a drive that a policy cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
@@ -188,7 +193,8 @@ pub enum Drives {
 
 plugins! {
     dyn Policy = "capping policy", for<'a> &'a [Device], facts Facts;
-    feed_forward, learning, none, pcap_agile, pcap_base, pcap_s, throttle
+    feed_forward: Parameters, learning: Parameters, none: Open, pcap_agile: Parameters, pcap_base: Parameters,
+    pcap_s: Parameters, throttle: Parameters
 }
 
 /// The only drive of a policy that caps one.

@@ -7,21 +7,18 @@
 //! # Validity
 //! Any drives. A cap may be exceeded.
 
-use super::{policy, several, Drives, Input, Policy, PolicyParameters, Status};
+use super::{built, several, Drives, Facts, Input, Policy, PolicyParameters, Status};
 use crate::{Command, Device};
-use headstack_schema::{NoParameters, Plugin, SpecError};
+use headstack_schema::{SpecError, Table};
 
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "no power capping";
-    policy::<NoParameters>(["none", summary, ""], Drives::Several, &[])
-}
-
-struct Open {
+#[derive(Table)]
+#[table(model = "no power capping", facts = Facts::of::<Self>(Drives::Several, &[]), build = built)]
+pub(super) struct Open {
+    #[param(skip)]
     commands: Vec<Command>,
 }
 
-impl PolicyParameters for NoParameters {
+impl PolicyParameters for Open {
     fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         several(devices)?;
         let commands = devices.iter().map(|d| d.clamp(d.open)).collect();

@@ -14,24 +14,22 @@
 //! As for [`Pcap`](crate::Pcap). The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
 //! kept.
 
-use super::{fill, only, only_with, policy, Drives, Need, Policy, PolicyParameters};
+use super::{built, fill, only, only_with, Drives, Facts, Need, Policy, PolicyParameters};
 use crate::guard::GuardTable;
 use crate::pcap::{bounds, Bounds, Gains, Mode, Pcap, Queues, SnapBack, Start, LONG, MOST};
 use crate::single::Single;
 use crate::Device;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Watts;
-
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)";
-    let example = "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]";
-    policy::<Parameters>(["pcap-agile", summary, example], Drives::One, &[Need::Queues])
-}
 
 /// Parameters of `pcap-agile`.
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "PCAP with bounded queues, for tail latency or throughput (FAST 2016, sections 6.2 and 6.3)",
+    example = "mode = \"throughput\"\nnr_requests = [4, 32]\nqueue_depth = [1, 8]",
+    facts = Facts::of::<Self>(Drives::One, &[Need::Queues]), build = built
+)]
+pub(super) struct Parameters {
     #[param(flatten)]
     guard: GuardTable<5>,
     /// Differences from the cap up to this change nothing.

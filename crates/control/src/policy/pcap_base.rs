@@ -14,24 +14,22 @@
 //! As for [`Pcap`](crate::Pcap). The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
 //! It is included for comparison.
 
-use super::{only, policy, Drives, Need, Policy, PolicyParameters};
+use super::{built, only, Drives, Facts, Need, Policy, PolicyParameters};
 use crate::guard::GuardTable;
 use crate::pcap::{bounds, Gains, Mode, Pcap, SnapBack, Start, LONG, MOST};
 use crate::single::Single;
 use crate::Device;
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Watts;
-
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "PCAP without bounds on the queues (FAST 2016, section 6.1)";
-    let example = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"";
-    policy::<Parameters>(["pcap-base", summary, example], Drives::One, &[Need::Queues])
-}
 
 /// Parameters of `pcap-base`.
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "PCAP without bounds on the queues (FAST 2016, section 6.1)",
+    example = "period = \"5 s\"\nraise_factor = 2\nlower_factor = 8\ntolerance = \"0.2 W\"",
+    facts = Facts::of::<Self>(Drives::One, &[Need::Queues]), build = built
+)]
+pub(super) struct Parameters {
     #[param(flatten)]
     guard: GuardTable<5>,
     /// Differences from the cap up to this change nothing.

@@ -30,24 +30,22 @@
 //! anything is lowered. A drive that spins up draws more than one that works, for some ten seconds; `rest` does not
 //! keep the cap then, and it does not limit how many drives spin up at once.
 
-use super::{fill_tiers, only_with, policy, several, Drives, Input, Need, Policy, PolicyParameters, Status};
+use super::{built, fill_tiers, only_with, several, Drives, Facts, Input, Need, Policy, PolicyParameters, Status};
 use crate::guard::{Guard, GuardTable, OnLoss, Turn};
 use crate::pcap::{Bounds, Gains, Mode, Pcap, SnapBack, Start, MOST};
 use crate::{Command, Device, Rest, REST_AFTER};
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
 
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)";
-    let example = "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"";
-    policy::<Parameters>(["pcap-s", summary, example], Drives::Several, &[Need::Queues])
-}
-
 /// Parameters of `pcap-s`.
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "PCAP over the drives of a shelf, in tiers, strict or by weight (FAST 2016, section 8.3)",
+    example = "share = \"strict\"\nefficiency = 0.83\nrest = \"unload\"",
+    facts = Facts::of::<Self>(Drives::Several, &[Need::Queues]), build = built
+)]
+pub(super) struct Parameters {
     #[param(flatten)]
     guard: GuardTable<10>,
     /// Differences from the cap up to this change nothing.

@@ -23,21 +23,19 @@
 //! Random work below its peak of power (90 requests per second on the paper's drive), and work of the kind for
 //! which the line was measured. Other drives and mixtures need other values.
 
-use super::{only, only_with, policy, Drives, Input, Need, Policy, PolicyParameters, Status};
+use super::{built, only, only_with, Drives, Facts, Input, Need, Policy, PolicyParameters, Status};
 use crate::{Command, Device, RateLimit};
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Bandwidth, Frequency, Watts};
-
-/// Registration.
-pub fn plugin() -> Plugin<dyn Policy> {
-    let summary = "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)";
-    let example = "limit = \"iops\"\nbase = \"7.1 W\"";
-    policy::<Parameters>(["throttle", summary, example], Drives::One, &[Need::RateLimit])
-}
 
 /// Parameters of `throttle`.
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "limit on requests or bytes per second, from the cap alone (dm-throttle, FAST 2016)",
+    example = "limit = \"iops\"\nbase = \"7.1 W\"",
+    facts = Facts::of::<Self>(Drives::One, &[Need::RateLimit]), build = built
+)]
+pub(super) struct Parameters {
     /// What the limit counts: requests or bytes per second.
     #[param(default = Limit::Iops)]
     limit: Limit,

@@ -2,7 +2,7 @@
 
 use crate::measured::{data, DRIVES};
 use headstack_disksim::validate::{demerit, demerit_histogram, pairs};
-use headstack_disksim::{import_file, parse_file, FileLoader, Treatment};
+use headstack_disksim::{import_file, parse, FileLoader, Treatment};
 use headstack_drive::seek::{self, SeekTable};
 use headstack_drive::spec::{ReadAhead, Sparing};
 use headstack_drive::DriveSpec;
@@ -97,14 +97,14 @@ fn values_are_those_of_the_files() {
 fn system_files_parse_and_list_their_disks() {
     let Some(data) = data() else { return };
     for name in ["synthopen.parv", "3disks.parv"] {
-        let document = parse_file(data.join(name)).unwrap();
+        let document = parse(&data.join(name), &FileLoader::default()).unwrap();
         let disks = document.disks(&FileLoader::default()).unwrap();
         let text = std::fs::read_to_string(data.join(name)).unwrap();
         let sourced = text.lines().filter(|l| l.trim_start().starts_with("source")).count();
         assert_eq!(disks.len(), sourced, "{name}");
         assert!(disks.iter().all(|d| !d.instances.is_empty()), "{name}");
     }
-    let document = parse_file(data.join("synthopen.parv")).unwrap();
+    let document = parse(&data.join("synthopen.parv"), &FileLoader::default()).unwrap();
     let above: Vec<&str> = document.above("disk2").iter().map(|n| n.name.as_str()).collect();
     assert_eq!(above, ["bus1", "ctlr0", "bus0", "driver0"]);
 }

@@ -13,22 +13,16 @@
 //! them single values. Other numbers of platters and stacks are extrapolated. Use the model for ratios.
 
 use super::{check_range, CostModel, CostRange, Parts};
-use headstack_schema::{chosen, Plugin, SpecError, Table};
+use headstack_schema::{chosen, SpecError, Table};
 use std::collections::BTreeMap;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn CostModel> {
-    Plugin::<dyn CostModel>::new(
-        "components",
-        "the sum of its components (ISCA 2008, Table 9a)",
-        "usd = { head = [2.5, 3], media = [6, 7] }",
-        |prices: Prices, _| Ok(Box::new(prices.components()?)),
-    )
-    .completed_by(Prices::complete)
-}
-
 #[derive(Table)]
-struct Prices {
+#[table(
+    model = "the sum of its components (ISCA 2008, Table 9a)",
+    example = "usd = { head = [2.5, 3], media = [6, 7] }",
+    build = |own, _| Ok(Box::new(own.components()?)), complete = Prices::complete
+)]
+pub(super) struct Prices {
     /// Prices `[low, high]` in dollars of one piece, by component, which replace those of the table.
     #[param(default)]
     usd: BTreeMap<String, [f64; 2]>,

@@ -84,7 +84,7 @@ pub trait CostModel: Send + Sync {
 /// The key of a model's name.
 const KEY: &str = "model";
 
-plugins! { dyn CostModel = "cost model", beside &[KEY]; components, price: Price }
+plugins! { dyn CostModel = "cost model", beside &[KEY]; components: Prices, price: Price }
 
 /// The cost of a drive from its `cost` table, whose model is one of `models`; `None` without a table.
 ///

@@ -18,11 +18,12 @@
 //! Drives since about 2005. Without defects or spares. The order of heads and tracks differs between makers.
 
 use self::formats::Radii;
-use self::parameters::{Bands, Direction, Format, HeadOrder, Parameters};
+pub(super) use self::parameters::Parameters;
+use self::parameters::{Bands, Direction, Format, HeadOrder};
 use super::shape::{self, Skews};
-use super::{parameters, Layout, Place};
+use super::{parameters, Layout, ModelOfFolder, Place};
 use crate::spec::GeometrySpec;
-use headstack_schema::{Plugin, SpecError};
+use headstack_schema::SpecError;
 use headstack_units::Divisor;
 
 mod formats;
@@ -33,18 +34,6 @@ pub use self::parameters::Density;
 
 /// Its name in drive files.
 const NAME: &str = "adaptive";
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        NAME,
-        "bands of one radius on every surface, each surface with bits and tracks per inch of its own",
-        "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
-              head_order = \"alternate\"\ndirection = \"serpentine\"\n\
-              outer_radius = \"46 mm\"\ninner_radius = \"22.5 mm\"",
-        |own: Parameters, spec| Ok(Box::new(Adaptive::of(spec, own)?)),
-    )
-}
 
 /// Radial steps per nominal cylinder, and so the largest factor on tracks per inch.
 pub(crate) const STEPS: u32 = 4;

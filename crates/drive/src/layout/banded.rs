@@ -12,25 +12,19 @@
 //! makers.
 
 use super::zoned::{BandOrder, ZonedLayout};
-use super::Layout;
-use headstack_schema::{Plugin, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        "banded",
-        "a band of cylinders on one surface, then on the next surface",
-        "band_cylinders = 4",
-        |own: Banded, spec| {
-            // A band wider than the disk is limited to its width; this also keeps products within 64 bits.
-            let width = own.band_cylinders.min(spec.cylinders.max(1));
-            Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
-        },
-    )
-}
+use headstack_schema::Table;
 
 #[derive(Table)]
-struct Banded {
+#[table(
+    model = "a band of cylinders on one surface, then on the next surface",
+    example = "band_cylinders = 4",
+    build = |own, spec| {
+        // A band wider than the disk is limited to its width; this also keeps products within 64 bits.
+        let width = own.band_cylinders.min(spec.cylinders.max(1));
+        Ok(Box::new(ZonedLayout::build(spec, BandOrder { width })?))
+    }
+)]
+pub(super) struct Banded {
     /// Cylinders per band; the last band of a zone may be narrower.
     #[param(range = 1..=u32::MAX)]
     band_cylinders: u32,

@@ -9,18 +9,12 @@
 //! Drives up to about 2000; later ones are serpentine or banded.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
-use headstack_schema::{NoParameters, Plugin};
+use headstack_schema::Table;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        "cylinder-major",
-        "all heads of a cylinder, then the next cylinder",
-        "",
-        |NoParameters {}, spec| {
-            let order = StackOrder(HeadOrder::CylinderMajor);
-            Ok(Box::new(ZonedLayout::build(spec, order)?))
-        },
-    )
-}
+#[derive(Table)]
+#[table(
+    model = "all heads of a cylinder, then the next cylinder",
+    build = |CylinderMajor, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::CylinderMajor))?))
+)]
+pub(super) struct CylinderMajor;
+

@@ -14,20 +14,15 @@
 use super::shape::{self, Skews};
 use super::{Layout, Place};
 use crate::spec::{GeometrySpec, Sparing};
-use headstack_schema::{Plugin, SpecError, Table};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        "extents",
-        "a list says which run of addresses lies on which track",
-        "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
-        |map: Map, spec| Ok(Box::new(Extents::build(spec, &map)?)),
-    )
-}
+use headstack_schema::{SpecError, Table};
 
 /// The parameters: the map.
 #[derive(Debug, Clone, PartialEq, Default, Table)]
+#[table(
+    model = "a list says which run of addresses lies on which track",
+    example = "extents = [[0, 10, 0, 0, 0], [10, 9, 0, 1, 1]]\nextent_defects = [[0, 1, 0]]",
+    build = |map, spec| Ok(Box::new(Extents::build(spec, &map)?))
+)]
 pub struct Map {
     /// Runs of addresses, in any order: `[first address, count, cylinder, head, first sector]`.
     pub extents: Vec<[u64; 5]>,

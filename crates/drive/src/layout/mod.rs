@@ -114,7 +114,8 @@ fn parameters<P: Table>(spec: &GeometrySpec) -> Result<P, SpecError> {
 
 plugins! {
     dyn Layout = "layout", beside GeometrySpec::KEYS, place TABLE, for<'a> &'a GeometrySpec;
-    cylinder_major, serpentine, serpentine_disk, banded, adaptive, extents
+    cylinder_major: CylinderMajor, serpentine: Serpentine, serpentine_disk: SerpentineDisk, banded: Banded,
+    adaptive: Parameters, extents: Map
 }
 
 /// Of the keys of a geometry, the error for one that its layout does not know, because that may be a misspelling of

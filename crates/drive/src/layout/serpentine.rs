@@ -10,18 +10,12 @@
 //! Quantum Atlas 10K and its contemporaries.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
-use headstack_schema::{NoParameters, Plugin};
+use headstack_schema::Table;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        "serpentine",
-        "as cylinder-major, heads reversed in odd cylinders of each zone",
-        "",
-        |NoParameters {}, spec| {
-            let order = StackOrder(HeadOrder::SerpentineZone);
-            Ok(Box::new(ZonedLayout::build(spec, order)?))
-        },
-    )
-}
+#[derive(Table)]
+#[table(
+    model = "as cylinder-major, heads reversed in odd cylinders of each zone",
+    build = |Serpentine, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineZone))?))
+)]
+pub(super) struct Serpentine;
+

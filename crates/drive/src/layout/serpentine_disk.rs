@@ -8,18 +8,12 @@
 //! No drive is known to use it; DiskSim offers it.
 
 use super::zoned::{HeadOrder, StackOrder, ZonedLayout};
-use super::Layout;
-use headstack_schema::{NoParameters, Plugin};
+use headstack_schema::Table;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Layout> {
-    Plugin::<dyn Layout>::new(
-        "serpentine-disk",
-        "as serpentine, counting cylinders from the disk's start",
-        "",
-        |NoParameters {}, spec| {
-            let order = StackOrder(HeadOrder::SerpentineDisk);
-            Ok(Box::new(ZonedLayout::build(spec, order)?))
-        },
-    )
-}
+#[derive(Table)]
+#[table(
+    model = "as serpentine, counting cylinders from the disk's start",
+    build = |SerpentineDisk, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?))
+)]
+pub(super) struct SerpentineDisk;
+

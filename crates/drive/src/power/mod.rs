@@ -94,17 +94,13 @@ pub struct LowPower {
 }
 
 impl StateWatts {
-    /// Mean power in watts for these shares of time in seek, rotation and transfer; the rest is idle.
+    /// Mean power in watts for these shares of time in seek, rotation and transfer; the rest is idle. Arms that
+    /// move at once add up: 4 with four of them.
     pub fn mix(&self, seek: f64, rotation: f64, transfer: f64) -> f64 {
         self.idle
             + seek * (self.seek - self.idle)
             + rotation * (self.rotation - self.idle)
             + transfer * (self.transfer - self.idle)
-    }
-
-    /// Power in watts with `arms` arms in motion at once.
-    pub fn with_arms_moving(&self, arms: u32) -> f64 {
-        self.idle + f64::from(arms) * (self.seek - self.idle)
     }
 }
 
@@ -118,7 +114,7 @@ pub trait PowerModel: Send + Sync {
 const KEY: &str = "model";
 
 // `Conditions::new` and `SeekEnergy::read` read the keys beside the parameters.
-plugins! { dyn PowerModel = "power model", beside &[KEY, conditions::KEY, seek_energy::KEY]; modes, rails }
+plugins! { dyn PowerModel = "power model", beside &[KEY, conditions::KEY, seek_energy::KEY]; modes: Parameters, rails: Currents }
 
 /// The tables that stand in `[power]` beside the parameters of every model.
 #[derive(Table)]

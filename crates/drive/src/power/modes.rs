@@ -19,20 +19,9 @@
 //! writes. The power of a seek does not depend on its length. `raid-fitted` determines only the sum of
 //! spindle and electronics; away from 7200 rpm its split is that of `main`.
 
-use super::{power, seconds, Adders, LowPower, PowerModel, Spindle, PAUSES, POWERS};
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use super::{power, seconds, Adders, LowPower, Spindle, PAUSES, POWERS};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Length, Span, Watts};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn PowerModel> {
-    Plugin::<dyn PowerModel>::new(
-        "modes",
-        "spindle, electronics and an adder per active mode",
-        "profile = \"main\"\nvoice_coil = \"6 W\"",
-        |p: Parameters, _| Ok(Box::new(p.adders()?)),
-    )
-    .completed_by(Parameters::with_profile)
-}
 
 /// Named sets of values. Keys that are given replace the profile's values.
 #[derive(Debug, Default, Clone, Copy, Choice)]
@@ -81,7 +70,12 @@ impl Parameters {
 }
 
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "spindle, electronics and an adder per active mode",
+    example = "profile = \"main\"\nvoice_coil = \"6 W\"",
+    build = |own, _| Ok(Box::new(own.adders()?)), complete = Parameters::with_profile
+)]
+pub(super) struct Parameters {
     /// Named values, for the keys that are not given.
     #[param(default)]
     profile: Profile,

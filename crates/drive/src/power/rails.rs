@@ -24,20 +24,9 @@
 //! on 12 V is assumed to be the spindle's, though a part of it (holding the arm) is not. Mean power, no
 //! peaks.
 
-use super::{power, seconds, Adders, LowPower, PowerModel, Spindle, PAUSES, POWERS};
-use headstack_schema::{Plugin, SpecError, Table};
+use super::{power, seconds, Adders, LowPower, Spindle, PAUSES, POWERS};
+use headstack_schema::{SpecError, Table};
 use headstack_units::{Span, Watts};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn PowerModel> {
-    Plugin::<dyn PowerModel>::new(
-        "rails",
-        "from the 5 V and 12 V currents per workload in a manual",
-        "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\n\
-              standby = [0.24, 0.0]",
-        |p: Currents, _| Ok(Box::new(solve(&p)?)),
-    )
-}
 
 /// Largest current of a rail, in amperes.
 const MOST_AMPERES: f64 = 1e4;
@@ -46,7 +35,12 @@ const MOST_AMPERES: f64 = 1e4;
 type Row = [f64; 2];
 
 #[derive(Table)]
-struct Currents {
+#[table(
+    model = "from the 5 V and 12 V currents per workload in a manual",
+    example = "idle = [0.37, 0.51]\nrandom_read = [0.50, 0.78]\nsequential_read = [0.82, 0.55]\nstandby = [0.24, 0.0]",
+    build = |own, _| Ok(Box::new(solve(&own)?))
+)]
+pub(super) struct Currents {
     /// Current when idle, heads loaded.
     #[param(range = 0.0..=MOST_AMPERES)]
     idle: [f64; 2],

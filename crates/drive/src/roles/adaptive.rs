@@ -55,18 +55,8 @@
 use super::{Mode, RolePolicy, RoleTable};
 use crate::bounds::MOST_PAUSE;
 use crate::spec::Role;
-use headstack_schema::{Choice, Plugin, SpecError, Table};
+use headstack_schema::{Choice, SpecError, Table};
 use headstack_units::{Span, Time};
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn RolePolicy> {
-    Plugin::<dyn RolePolicy>::new(
-        "adaptive",
-        "split or shared roles, by the share of writes in the load",
-        "to_split_above = 0.9\ndwell = 1000",
-        |p: Parameters, _| Ok(Box::new(Adaptive::new(p))),
-    )
-}
 
 /// The indices of the modes, before [`Parameters::start`] puts one of them first.
 const SPLIT: usize = 0;
@@ -82,8 +72,13 @@ enum Start {
 }
 
 #[derive(Debug, Clone, Table)]
-#[table(check = Parameters::check_order)]
-struct Parameters {
+#[table(
+    check = Parameters::check_order,
+    model = "split or shared roles, by the share of writes in the load",
+    example = "to_split_above = 0.9\ndwell = 1000",
+    build = |own, _| Ok(Box::new(Adaptive::new(own)))
+)]
+pub(super) struct Parameters {
     /// The mode at the start.
     #[param(default = Start::Split)]
     start: Start,

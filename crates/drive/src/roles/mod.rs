@@ -108,7 +108,7 @@ pub trait RolePolicy: Send + fmt::Debug {
     }
 }
 
-plugins! { dyn RolePolicy = "role policy", beside &[KEY]; fixed: Fixed, adaptive }
+plugins! { dyn RolePolicy = "role policy", beside &[KEY]; fixed: Fixed, adaptive: Parameters }
 
 /// A policy and its modes.
 type WithModes = (Box<dyn RolePolicy>, Vec<Mode>);

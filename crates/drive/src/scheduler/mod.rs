@@ -237,7 +237,7 @@ pub trait Scheduler: Send {
 
 plugins! {
     dyn Scheduler = "scheduler";
-    fcfs: Fcfs, sstf: Sstf, scan, look: Sweep, c_look: CLook, vscan: VScan, sptf: Sptf, satf: Satf, aged_sptf: AgedSptf,
+    fcfs: Fcfs, sstf: Sstf, scan: Scan, look: Sweep, c_look: CLook, vscan: VScan, sptf: Sptf, satf: Satf, aged_sptf: AgedSptf,
     depth_aged_sptf: DepthAgedSptf, deadline_sptf: DeadlineSptf
 }
 

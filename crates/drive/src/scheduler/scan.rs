@@ -14,21 +14,15 @@
 use super::look::Sweep;
 use super::{Choice, Needs, Scheduler, View};
 use crate::queue::Queue;
-use headstack_schema::Plugin;
+use headstack_schema::Table;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn Scheduler> {
-    Plugin::<dyn Scheduler>::new(
-        "scan",
-        "SCAN: sweeps in address order, turns at the edge of the stroke",
-        "",
-        |sweep: Sweep, _| Ok(Box::new(Scan { sweep, edge: None })),
-    )
-}
-
-struct Scan {
+#[derive(Table)]
+#[table(model = "SCAN: sweeps in address order, turns at the edge of the stroke")]
+pub(super) struct Scan {
+    #[param(flatten)]
     sweep: Sweep,
     /// The edge at which the last pick changed direction.
+    #[param(skip)]
     edge: Option<u32>,
 }
 

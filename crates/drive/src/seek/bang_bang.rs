@@ -12,22 +12,11 @@
 //! Without a settling time short seeks are much too fast.
 
 use super::{quantity, SeekModel, MOST_SEEK, TRACKS_PER_INCH};
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
 /// Metres in an inch.
 const INCH_M: f64 = 0.0254;
-
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "bang-bang",
-        "physics: accelerate, coast at a speed limit, brake, settle",
-        "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\n\
-              tracks_per_inch = 150000\nsettle = \"0.6 ms\"",
-        |p: BangBang, _| Ok(Box::new(p.arm()?)),
-    )
-}
 
 quantity! {
     /// Of a head.
@@ -43,7 +32,12 @@ quantity! {
 }
 
 #[derive(Table)]
-struct BangBang {
+#[table(
+    model = "physics: accelerate, coast at a speed limit, brake, settle",
+    example = "acceleration = \"600 m/s2\"\nvelocity_limit = \"2 m/s\"\ntracks_per_inch = 150000\nsettle = \"0.6 ms\"",
+    build = |own, _| Ok(Box::new(own.arm()?))
+)]
+pub(super) struct BangBang {
     /// Acceleration of the head, in m/s2 or g.
     #[param(range = Acceleration(1e-9)..=Acceleration(1e6))]
     acceleration: Acceleration,

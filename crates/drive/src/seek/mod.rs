@@ -28,7 +28,7 @@ pub(crate) const KEY: &str = "model";
 
 plugins! {
     dyn SeekModel = "seek model", beside &[KEY];
-    bang_bang, constant: Constant, hpl: Hpl, linear: Linear, ng: Ng, table, three_point: ThreePoint
+    bang_bang: BangBang, constant: Constant, hpl: Hpl, linear: Linear, ng: Ng, table: Points, three_point: ThreePoint
 }
 
 /// A seek model evaluated for every distance of a drive.

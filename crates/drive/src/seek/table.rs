@@ -10,21 +10,16 @@
 //! positive over all cylinders of the drive.
 
 use super::{SeekModel, MOST_SEEK};
-use headstack_schema::{Plugin, SpecError, Table};
+use headstack_schema::{SpecError, Table};
 use headstack_units::Span;
 
-/// The registry entry.
-pub fn plugin() -> Plugin<dyn SeekModel> {
-    Plugin::<dyn SeekModel>::new(
-        "table",
-        "measured times, linear between them",
-        "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
-        |p: Points, _| Ok(Box::new(p.checked()?)),
-    )
-}
-
 #[derive(Table)]
-struct Points {
+#[table(
+    model = "measured times, linear between them",
+    example = "points = [[1, \"1.943 ms\"], [10, \"2.4 ms\"], [2000, \"18 ms\"]]",
+    build = |points, _| Ok(Box::new(points.checked()?))
+)]
+pub(super) struct Points {
     /// Distance in cylinders and time, by increasing distance.
     points: Vec<(u32, Span)>,
 }

@@ -277,7 +277,7 @@ fn historical_drives_of_table_1() {
         assert!((media / rate - 1.0).abs() < 0.01, "{name}: {media} MB/s");
         let shape = Shape::of(&spec);
         assert_eq!(shape.arms, arms, "{name}");
-        let watts = power::build(&spec.power, &shape, &power::PLUGINS).unwrap().with_arms_moving(arms);
+        let watts = power::build(&spec.power, &shape, &power::PLUGINS).unwrap().mix(f64::from(arms), 0.0, 0.0);
         assert!((watts / box_watts - 1.0).abs() < 0.001, "{name}: {watts} W");
         let cost =
             cost::build(&spec.cost, &Parts::of(&spec).expect("parts"), &cost::PLUGINS).unwrap().expect("a price");

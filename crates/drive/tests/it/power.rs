@@ -106,7 +106,7 @@ fn the_papers_drive() {
     let one = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap();
     let close = |got: f64, need: f64| assert!((got - need).abs() <= 0.1, "{got} W, need {need} W");
     close(one.idle, 9.30);
-    close(one.with_arms_moving(4), 34.0);
+    close(one.mix(4.0, 0.0, 0.0), 34.0);
     close(one.mix(0.4, 0.2, 0.2), 13.0);
     spec.dash.arms = 4;
     let four = power::build(&spec.power, &Shape::of(&spec), &power::PLUGINS).unwrap();

@@ -7,27 +7,26 @@
 //! # Validity
 //! Sorted within 8192 requests; device sizes are in a separate file.
 
+use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "microseconds",
-        size_unit: "bytes",
-        sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
-        sample: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
-    };
-    let summary = "Alibaba 2020: device,op,offset,length,microseconds";
-    Format::with_facts("alibaba", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Alibaba, input, Times::UNORDERED_DATES, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "microseconds",
+    size_unit: "bytes",
+    sniff: |bytes, _| sniff_lines(Alibaba, bytes, 80),
+    sample: || b"419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n".to_vec(),
+};
 
-struct Alibaba;
+#[derive(Table)]
+#[table(
+    model = "Alibaba 2020: device,op,offset,length,microseconds",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::UNORDERED_DATES, options)
+)]
+pub(super) struct Alibaba;
 
 impl LineFormat for Alibaba {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {

@@ -15,46 +15,39 @@
 
 use super::parse::{field, need_blocks, need_integer, need_process, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Facts, Format};
+use super::{text, Facts};
 use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::Lba;
 
 const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "seconds",
-        size_unit: "512-byte sectors",
-        sniff: |bytes, _| {
-            let mut fits = 0;
-            for line in bytes.split(|&b| b == b'\n').take(8) {
-                let (f, count) = words::<6>(line);
-                if count == 6 && device_text(f[0]) && f[5].len() <= 2 && f[3].contains(&b'.') {
-                    fits += 1;
-                }
+pub(super) const FACTS: Facts = Facts {
+    time_unit: "seconds",
+    size_unit: "512-byte sectors",
+    sniff: |bytes, _| {
+        let mut fits = 0;
+        for line in bytes.split(|&b| b == b'\n').take(8) {
+            let (f, count) = words::<6>(line);
+            if count == 6 && device_text(f[0]) && f[5].len() <= 2 && f[3].contains(&b'.') {
+                fits += 1;
             }
-            if fits > 0 {
-                90
-            } else {
-                0
-            }
-        },
-        sample: || {
-            b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
-            8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
-            8,16   1        3     0.000010000   697  Q   R 100 + 16 [my reader]\n\
-            8,0    1        4     0.000020000   697  Q FWS [sync]\n\
-          CPU0 (sda):\n Reads Queued: 1, 8KiB\n"
-                .to_vec()
-        },
-    };
-    let summary = "blkparse text output (events Q, or others on request)";
-    Format::with_facts("blkparse", summary, "action = \"issue\"", facts, |Parameters { action }, (input, options)| {
-        text(Blkparse::new(action), input, TIMES, options)
-    })
-}
+        }
+        if fits > 0 {
+            90
+        } else {
+            0
+        }
+    },
+    sample: || {
+        b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
+        8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
+        8,16   1        3     0.000010000   697  Q   R 100 + 16 [my reader]\n\
+        8,0    1        4     0.000020000   697  Q FWS [sync]\n\
+      CPU0 (sda):\n Reads Queued: 1, 8KiB\n"
+            .to_vec()
+    },
+};
 
 fn device_text(text: &[u8]) -> bool {
     let mut parts = text.splitn(2, |&b| b == b',');
@@ -87,7 +80,12 @@ impl Action {
 
 /// Parameters of this format and of `blktrace`.
 #[derive(Default, Table)]
-#[table(default)]
+#[table(
+    default,
+    model = "blkparse text output (events Q, or others on request)",
+    example = "action = \"issue\"",
+    facts = FACTS, build = |Self { action }, (input, options)| text(Blkparse::new(action), input, TIMES, options)
+)]
 pub(crate) struct Parameters {
     /// The event that is read as the request.
     pub(crate) action: Action,

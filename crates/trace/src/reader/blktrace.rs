@@ -12,10 +12,11 @@
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
 //! Version 7 only. The flush before a write with data is left out.
 
-use super::blkparse::{Action, Parameters};
+use headstack_schema::Table;
+use super::blkparse::{self, Action};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
-use super::{binary, Facts, Format};
+use super::{binary, Facts};
 use crate::request::{Command, Process, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -24,22 +25,26 @@ const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "nanoseconds",
-        size_unit: "addresses in 512-byte sectors, sizes in bytes",
-        sniff: |bytes, _| match bytes.first_chunk::<4>() {
-            Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
-            Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
-            _ => 0,
-        },
-        sample: || example(true),
-    };
-    let summary = "blktrace binary, either byte order";
-    Format::with_facts("blktrace", summary, "action = \"issue\"", facts, |Parameters { action }, (input, options)| {
-        binary(Blktrace::new(action), input, TIMES, options)
-    })
+pub(super) const FACTS: Facts = Facts {
+    time_unit: "nanoseconds",
+    size_unit: "addresses in 512-byte sectors, sizes in bytes",
+    sniff: |bytes, _| match bytes.first_chunk::<4>() {
+        Some(b) if u32::from_le_bytes(*b) & !0xff == MAGIC => 100,
+        Some(b) if u32::from_be_bytes(*b) & !0xff == MAGIC => 100,
+        _ => 0,
+    },
+    sample: || example(true),
+};
+
+#[derive(Table)]
+#[table(
+    model = "blktrace binary, either byte order",
+    example = "action = \"issue\"",
+    facts = FACTS, build = |of, (input, options)| binary(Blktrace::new(of.each.action), input, TIMES, options)
+)]
+pub(super) struct Parameters {
+    #[param(flatten)]
+    each: blkparse::Parameters,
 }
 
 /// Three events (one of another kind, one with a payload) in the given byte order.

@@ -10,39 +10,38 @@
 //! # Validity
 //! Times must not decrease. No quoting.
 
+use headstack_schema::Table;
 use super::columns::{Address, Columns, Length};
 use super::parse::{
     by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio, need_process,
     need_time, operation, record, split, trim, Parsed, Wrong, OPERATIONS,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Facts, Format, NoParameters};
+use super::{text, Facts};
 use crate::ioprio::Ioprio;
 use crate::request::{Process, Request};
 use headstack_units::Lba;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "by the name of the column",
-        size_unit: "512-byte blocks or bytes, by the names of the columns",
-        sniff: |bytes, _| match columns(header(bytes)) {
-            Ok(_) => 95,
-            Err(_) => 0,
-        },
-        sample: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
-    };
-    let summary = "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio";
-    Format::with_facts("csv", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Csv::default(), input, Times::ORDERED, options)
-    })
-}
+pub(super) const FACTS: Facts = Facts {
+    time_unit: "by the name of the column",
+    size_unit: "512-byte blocks or bytes, by the names of the columns",
+    sniff: |bytes, _| match columns(header(bytes)) {
+        Ok(_) => 95,
+        Err(_) => 0,
+    },
+    sample: || b"time_ms,device,op,lba,size_bytes\n0.5,0,R,1000,4096\n2,1,W,8,512\n2.25,0,F,0,0\n".to_vec(),
+};
 
 pub(super) const MAX_COLUMNS: usize = 64;
 const FEW_COLUMNS: usize = 8;
 
-#[derive(Default)]
+#[derive(Default, Table)]
+#[table(
+    model = "named columns: time_s|ms|us|ns, lba|offset_bytes, blocks|size_bytes, op, device, process, ioprio",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::ORDERED, options)
+)]
 pub(super) struct Csv {
+    #[param(skip)]
     columns: Option<Columns>,
 }
 

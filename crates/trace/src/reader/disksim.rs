@@ -8,34 +8,33 @@
 //! # Validity
 //! Times must not decrease. DiskSim itself only takes block numbers below 2^31.
 
+use headstack_schema::Table;
 use super::parse::{
     field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 use crate::request::{Command, Request};
 use headstack_units::Lba;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "milliseconds",
-        size_unit: "512-byte blocks",
-        sniff: |bytes, _| {
-            // Without a decimal point in the times, the columns could also be those of MQSim.
-            let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
-            let point = first.is_some_and(|f| f.contains(&b'.'));
-            sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
-        },
-        sample: || b"0.000000 0 1000 8 1\n12.500000 1 99 16 0\n13.25 0 2000 8 81\n".to_vec(),
-    };
-    let summary = "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)";
-    Format::with_facts("disksim", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Disksim, input, Times::ORDERED, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "milliseconds",
+    size_unit: "512-byte blocks",
+    sniff: |bytes, _| {
+        // Without a decimal point in the times, the columns could also be those of MQSim.
+        let first = bytes.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next();
+        let point = first.is_some_and(|f| f.contains(&b'.'));
+        sniff_lines(Disksim, bytes, if point { 70 } else { 40 })
+    },
+    sample: || b"0.000000 0 1000 8 1\n12.500000 1 99 16 0\n13.25 0 2000 8 81\n".to_vec(),
+};
 
-struct Disksim;
+#[derive(Table)]
+#[table(
+    model = "DiskSim ascii: time in ms, device, block, count, flags in hex (1 = read)",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::ORDERED, options)
+)]
+pub(super) struct Disksim;
 
 impl LineFormat for Disksim {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {

@@ -14,43 +14,29 @@
 
 use super::parse::{by_bytes, field, need_columns, need_integer, need_time, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Facts, Format};
+use super::{text, Facts};
 use crate::options::{Counters, Tally};
 use crate::request::{Command, Request};
 use headstack_schema::{Choice, Table};
 use headstack_units::{Lba, Time};
 use std::collections::HashMap;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
-        size_unit: "bytes",
-        sniff: |bytes, _| {
-            if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
-                100
-            } else {
-                0
-            }
-        },
-        sample: || {
-            b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
-          25 /dev/sda read 0 512\n25 /dev/sda sync 0 0\n30 /dev/sda close\n"
-                .to_vec()
-        },
-    };
-    let summary = "fio I/O log, versions 2 and 3";
-    Format::with_facts(
-        "fio-iolog",
-        summary,
-        "wait = \"microseconds-since-wait\"",
-        facts,
-        |Parameters { wait }, (input, options)| {
-            let log = Iolog::new(wait, options.counters.clone());
-            text(log, input, Times::ORDERED, options)
-        },
-    )
-}
+const FACTS: Facts = Facts {
+    time_unit: "version 2: milliseconds since the start, or what `wait` says; version 3: microseconds",
+    size_unit: "bytes",
+    sniff: |bytes, _| {
+        if bytes.starts_with(b"fio version ") && bytes[12..].contains(&b'i') {
+            100
+        } else {
+            0
+        }
+    },
+    sample: || {
+        b"fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n10 /dev/sda write 4096 8192\n\
+      25 /dev/sda read 0 512\n25 /dev/sda sync 0 0\n30 /dev/sda close\n"
+            .to_vec()
+    },
+};
 
 /// The meaning of `wait` in version 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
@@ -63,8 +49,16 @@ enum Wait {
 }
 
 #[derive(Default, Table)]
-#[table(default)]
-struct Parameters {
+#[table(
+    default,
+    model = "fio I/O log, versions 2 and 3",
+    example = "wait = \"microseconds-since-wait\"",
+    facts = FACTS,
+    build = |Self { wait }, (input, options)| {
+        text(Iolog::new(wait, options.counters.clone()), input, Times::ORDERED, options)
+    }
+)]
+pub(super) struct Parameters {
     /// What a wait in a log of version 2 means.
     wait: Wait,
 }

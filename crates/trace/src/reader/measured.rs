@@ -15,7 +15,7 @@ use super::csv::{names, Csv, MAX_COLUMNS};
 use super::parse::{by_bytes, decimal, field, need_columns, need_integer, record, split, trim, Parsed};
 use super::stream::{Failure, Found, LineFormat, Lines, Records};
 use super::validate::{Collect, ValidateRecord};
-use super::{beginning, blkparse, blktrace, csv, io_error, open_input, Format, Input, SNIFFED};
+use super::{beginning, blkparse, blktrace, csv, io_error, open_input, Facts, Input, SNIFFED};
 use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::request::{Command, Request};
@@ -37,12 +37,12 @@ pub fn read_measured(path: &Path) -> Result<Vec<ValidateRecord>, TraceError> {
     let first = beginning(&mut input.reader, SNIFFED).map_err(|e| io_error(&input.path, e))?;
     let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
     input.reader = Box::new(Cursor::new(first.clone()).chain(rest));
-    let (place, is) = (input.path.clone(), |f: &Format| (f.facts.sniff)(&first, "") > 0);
-    let measured = if is(&csv::plugin()) {
+    let (place, is) = (input.path.clone(), |f: Facts| (f.sniff)(&first, "") > 0);
+    let measured = if is(csv::FACTS) {
         collect(Responses::default(), input)?.found
-    } else if is(&blktrace::plugin()) {
+    } else if is(blktrace::FACTS) {
         of_events(path, "blktrace")?
-    } else if is(&blkparse::plugin()) {
+    } else if is(blkparse::FACTS) {
         of_events(path, "blkparse")?
     } else if first.split(|b| *b == b'\n').next().is_some_and(|l| l.contains(&b',')) {
         collect(LatencyLog::default(), input)?.found

@@ -40,7 +40,7 @@ use crate::error::TraceError;
 use crate::options::{Counters, ReadOptions};
 use crate::{Requests, Source};
 use headstack_schema::Table;
-use headstack_schema::{plugins, NoParameters, Plugin, Plugins};
+use headstack_schema::{plugins, Plugin, Plugins};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -98,8 +98,9 @@ pub type Formats = Plugins<dyn Requests + Send>;
 plugins! {
     dyn Requests + Send = "trace format", place "format_parameters", for<'a> (Input, &'a ReadOptions), facts Facts,
     error TraceError;
-    alibaba, blkparse, blktrace, csv, disksim, fio_iolog, mqsim, msr, oracle_general, parquet, spc, srt, systor17,
-    tencent, thesios, validate, vscsi
+    alibaba: Alibaba, blkparse: Parameters, blktrace: Parameters, csv: Csv, disksim: Disksim, fio_iolog: Parameters,
+    mqsim: Mqsim, msr: Msr, oracle_general: Oracle, parquet: Parquet, spc: Spc, srt: Srt, systor17: Systor,
+    tencent: Tencent, thesios: Parameters, validate: Validate, vscsi: Vscsi
 }
 
 /// The parameter of formats whose times are whole seconds.

@@ -8,27 +8,26 @@
 //! # Validity
 //! Times must not decrease.
 
+use headstack_schema::Table;
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "nanoseconds",
-        size_unit: "512-byte blocks",
-        sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
-        sample: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),
-    };
-    let summary = "MQSim: time in ns, device, LBA, sectors, 1 = read";
-    Format::with_facts("mqsim", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Mqsim, input, Times::ORDERED, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "nanoseconds",
+    size_unit: "512-byte blocks",
+    sniff: |bytes, _| sniff_lines(Mqsim, bytes, 60),
+    sample: || b"11413000 0 657728 16 1\n11565000 1 31244784 64 0\n".to_vec(),
+};
 
-struct Mqsim;
+#[derive(Table)]
+#[table(
+    model = "MQSim: time in ns, device, LBA, sectors, 1 = read",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::ORDERED, options)
+)]
+pub(super) struct Mqsim;
 
 impl LineFormat for Mqsim {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {

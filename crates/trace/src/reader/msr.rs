@@ -9,33 +9,32 @@
 //! Not strictly sorted: sorted within 8192 requests. One host per trace, because disks of two hosts may have
 //! the same number: another host name is an error.
 
+use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 use headstack_units::Time;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "100 ns since 1601",
-        size_unit: "bytes",
-        sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
-        sample: || {
-            b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
-          128166385295514070,hm,1,Read,11855351808,512,2617\n"
-                .to_vec()
-        },
-    };
-    let summary = "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response";
-    Format::with_facts("msr", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Msr::default(), input, Times::UNORDERED_DATES, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "100 ns since 1601",
+    size_unit: "bytes",
+    sniff: |bytes, _| sniff_lines(Msr::default(), bytes, 85),
+    sample: || {
+        b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
+      128166385295514070,hm,1,Read,11855351808,512,2617\n"
+            .to_vec()
+    },
+};
 
-#[derive(Default)]
-struct Msr {
+#[derive(Default, Table)]
+#[table(
+    model = "MSR Cambridge: ticks of 100 ns,host,disk,type,offset,size,response",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::UNORDERED_DATES, options)
+)]
+pub(super) struct Msr {
+    #[param(skip)]
     host: Vec<u8>,
 }
 

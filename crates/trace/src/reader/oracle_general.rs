@@ -10,49 +10,52 @@
 //! refused. Times are whole seconds (`spread_seconds` spreads them). The format has no magic number: it is
 //! detected by the file name `*.oracleGeneral*` only.
 
+use headstack_schema::Table;
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, Facts, Format, Spreading};
+use super::{binary, Facts, Spreading};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
 const TIMES: Times = Times { window: 0, dates: true, spread: false };
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "whole seconds",
-        size_unit: "addresses in 512-byte blocks, sizes in bytes",
-        sniff: |_, name| {
-            if name.contains(".oracleGeneral") {
-                90
-            } else {
-                0
-            }
-        },
-        sample: || {
-            let mut bytes = Vec::new();
-            for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {
-                bytes.extend(time.to_le_bytes());
-                bytes.extend(object.to_le_bytes());
-                bytes.extend(size.to_le_bytes());
-                bytes.extend((-1i64).to_le_bytes());
-            }
-            bytes
-        },
-    };
-    let summary = "libCacheSim oracleGeneral binary (1 s resolution, all reads)";
-    Format::with_facts(
-        "oracle-general",
-        summary,
-        "spread_seconds = true",
-        facts,
-        |spreading: Spreading, (input, options)| binary(Oracle, input, spreading.of(TIMES), options),
-    )
-}
+const FACTS: Facts = Facts {
+    time_unit: "whole seconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
+    sniff: |_, name| {
+        if name.contains(".oracleGeneral") {
+            90
+        } else {
+            0
+        }
+    },
+    sample: || {
+        let mut bytes = Vec::new();
+        for (time, object, size) in [(10u32, 77u64, 4096u32), (11, 1 << 40, 512)] {
+            bytes.extend(time.to_le_bytes());
+            bytes.extend(object.to_le_bytes());
+            bytes.extend(size.to_le_bytes());
+            bytes.extend((-1i64).to_le_bytes());
+        }
+        bytes
+    },
+};
 
-struct Oracle;
+#[derive(Table)]
+#[table(
+    model = "libCacheSim oracleGeneral binary (1 s resolution, all reads)",
+    example = "spread_seconds = true",
+    facts = FACTS,
+    build = |format, (input, options)| {
+        let times = format.spreading.of(TIMES);
+        binary(format, input, times, options)
+    }
+)]
+pub(super) struct Oracle {
+    #[param(flatten)]
+    spreading: Spreading,
+}
 
 impl BinaryFormat for Oracle {
     fn record<R: BufRead>(&mut self, input: &mut R) -> Result<Option<Found>, Halt> {

@@ -11,12 +11,13 @@
 //! is held in memory, at most 1 GiB. A missing value is a wrong record.
 //! A page has at most 128 MiB, unpacked.
 
+use headstack_schema::Table;
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Stored, Values};
 use super::parse::{by_bytes, need_cover, need_ioprio, need_process, operation, quote, record, Parsed, OPERATIONS};
 use super::stream::{located, Checked, Failure, Found, Records, Times};
-use super::{Facts, Format, Input, NoParameters};
+use super::{Facts, Input};
 use crate::error::TraceError;
 use crate::ioprio::Ioprio;
 use crate::options::{Counters, ReadOptions};
@@ -30,33 +31,35 @@ use std::io::Read;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "by the name of the column",
-        size_unit: "512-byte blocks or bytes, by the names of the columns",
-        sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
-        sample: || {
-            let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
-            let mut bytes = Vec::new();
-            let written = crate::writer::parquet::to_bytes(
-                &mut bytes,
-                &requests.map(|(time, device, lba, blocks, op)| Request {
-                    time: Time(time),
-                    device,
-                    lba: Lba(lba),
-                    blocks,
-                    op,
-                    ..Request::default()
-                }),
-            );
-            debug_assert!(written.is_ok());
-            bytes
-        },
-    };
-    let summary = "Parquet with the columns of csv";
-    Format::with_facts("parquet", summary, "", facts, |NoParameters {}, (input, options)| open(input, options))
-}
+const FACTS: Facts = Facts {
+    time_unit: "by the name of the column",
+    size_unit: "512-byte blocks or bytes, by the names of the columns",
+    sniff: |bytes, _| if bytes.starts_with(b"PAR1") { 100 } else { 0 },
+    sample: || {
+        let requests = [(0u64, 0u32, 1000u64, 8u32, Command::Read), (1_500_000, 1, 8, 1, Command::Write)];
+        let mut bytes = Vec::new();
+        let written = crate::writer::parquet::to_bytes(
+            &mut bytes,
+            &requests.map(|(time, device, lba, blocks, op)| Request {
+                time: Time(time),
+                device,
+                lba: Lba(lba),
+                blocks,
+                op,
+                ..Request::default()
+            }),
+        );
+        debug_assert!(written.is_ok());
+        bytes
+    },
+};
+
+#[derive(Table)]
+#[table(
+    model = "Parquet with the columns of csv",
+    facts = FACTS, build = |Parquet, (input, options)| open(input, options)
+)]
+pub(super) struct Parquet;
 
 /// Most bytes of an input other than a file, which is held in memory.
 const MAX_IN_MEMORY: u64 = 1 << 30;

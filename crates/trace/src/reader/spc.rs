@@ -9,31 +9,30 @@
 //! # Validity
 //! Times must not decrease; they are read exactly to the nanosecond.
 
+use headstack_schema::Table;
 use super::parse::{
     field, need_columns, need_cover, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
     MAX_BLOCK,
 };
 use super::stream::{Checked, Found, LineFormat, Lines, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 use crate::options::ReadOptions;
 use crate::request::Request;
 use headstack_units::Lba;
 use std::io::BufRead;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "seconds",
-        size_unit: "addresses in 512-byte blocks, sizes in bytes",
-        sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
-        sample: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),
-    };
-    let summary = "SPC/UMass: ASU,LBA,size in bytes,op,seconds";
-    Format::with_facts("spc", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Spc, input, Times::ORDERED, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "seconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
+    sniff: |bytes, _| sniff_lines(Spc, bytes, 80),
+    sample: || b"0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n".to_vec(),
+};
 
+#[derive(Table)]
+#[table(
+    model = "SPC/UMass: ASU,LBA,size in bytes,op,seconds",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::ORDERED, options)
+)]
 pub(crate) struct Spc;
 
 impl LineFormat for Spc {

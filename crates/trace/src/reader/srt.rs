@@ -12,9 +12,10 @@
 //! Times are relative to their file; sorted within 8192 requests. The version in the text header may differ
 //! from that of the records and is ignored. Versions 1.5 and later are an error.
 
+use headstack_schema::Table;
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
-use super::{binary, Facts, Format, NoParameters};
+use super::{binary, Facts};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
@@ -22,38 +23,37 @@ use std::io::BufRead;
 const TIMES: Times = Times { window: 8192, dates: false, spread: false };
 const MAX_HEADER: usize = 1 << 20;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "microseconds",
-        size_unit: "addresses in 512-byte sectors, sizes in bytes",
-        sniff: |bytes, _| {
-            let header = bytes.split(|&b| b == 0x0c).next().unwrap_or(&[]);
-            let has_date = header.windows(9).any(|w| w == b"tracedate");
-            if has_date {
-                95
-            } else {
-                0
-            }
-        },
-        sample: || {
-            let mut bytes = b"tracedate    = \"Sat Apr 18 1992\"\n\x0c".to_vec();
-            for record in [
-                &[52u32, 3 << 16 | 1, 5, 250, 1, 2, 8192, 1000, 0x0300, 0, 9, 1, 0][..],
-                &[56, 4 << 16 | 1, 6, 0, 1, 2, 1024, 7, 0x0400, 0, 9, 0x100, 0, 3],
-            ] {
-                bytes.extend(record.iter().flat_map(|w| w.to_be_bytes()));
-            }
-            bytes
-        },
-    };
-    let summary = "HP SRT binary, versions 1.1 to 1.4";
-    Format::with_facts("srt", summary, "", facts, |NoParameters {}, (input, options)| {
-        binary(Srt { header: false }, input, TIMES, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "microseconds",
+    size_unit: "addresses in 512-byte sectors, sizes in bytes",
+    sniff: |bytes, _| {
+        let header = bytes.split(|&b| b == 0x0c).next().unwrap_or(&[]);
+        let has_date = header.windows(9).any(|w| w == b"tracedate");
+        if has_date {
+            95
+        } else {
+            0
+        }
+    },
+    sample: || {
+        let mut bytes = b"tracedate    = \"Sat Apr 18 1992\"\n\x0c".to_vec();
+        for record in [
+            &[52u32, 3 << 16 | 1, 5, 250, 1, 2, 8192, 1000, 0x0300, 0, 9, 1, 0][..],
+            &[56, 4 << 16 | 1, 6, 0, 1, 2, 1024, 7, 0x0400, 0, 9, 0x100, 0, 3],
+        ] {
+            bytes.extend(record.iter().flat_map(|w| w.to_be_bytes()));
+        }
+        bytes
+    },
+};
 
-struct Srt {
+#[derive(Table)]
+#[table(
+    model = "HP SRT binary, versions 1.1 to 1.4",
+    facts = FACTS, build = |format, (input, options)| binary(format, input, TIMES, options)
+)]
+pub(super) struct Srt {
+    #[param(skip)]
     header: bool,
 }
 

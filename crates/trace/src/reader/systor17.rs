@@ -10,35 +10,34 @@
 //! Ordered by completion, not by arrival: sorted within 8192 requests. Packets were lost at each
 //! change of hour.
 
+use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Facts, Format, NoParameters};
+use super::{text, Facts};
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "seconds",
-        size_unit: "bytes",
-        sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
-        sample: || {
-            b"Timestamp,Response,IOType,LUN,Offset,Size\n\
-          1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
-          1456095145.126285000,,,0,899056122368,131072\n\
-          1456095145.126285000,0.008044000,W,4,4256049987072,122880\n"
-                .to_vec()
-        },
-    };
-    let summary = "Systor '17: seconds,response,type,LUN,offset,size, with a header";
-    Format::with_facts("systor17", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Systor, input, Times::UNORDERED_DATES, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "seconds",
+    size_unit: "bytes",
+    sniff: |bytes, _| if bytes.starts_with(HEADER) { 95 } else { 0 },
+    sample: || {
+        b"Timestamp,Response,IOType,LUN,Offset,Size\n\
+      1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
+      1456095145.126285000,,,0,899056122368,131072\n\
+      1456095145.126285000,0.008044000,W,4,4256049987072,122880\n"
+            .to_vec()
+    },
+};
 
-struct Systor;
+#[derive(Table)]
+#[table(
+    model = "Systor '17: seconds,response,type,LUN,offset,size, with a header",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::UNORDERED_DATES, options)
+)]
+pub(super) struct Systor;
 
 impl LineFormat for Systor {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {

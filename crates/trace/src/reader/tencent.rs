@@ -10,9 +10,10 @@
 //! results meaningless. `spread_seconds` spreads them evenly over their second.
 //! Sorted within 32,768 requests.
 
+use headstack_schema::Table;
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, Spreading};
+use super::{sniff_lines, text, Facts, Spreading};
 use crate::request::{Command, Request};
 use headstack_units::Lba;
 
@@ -23,21 +24,27 @@ const TIMES: Times = Times {
     spread: false,
 };
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "whole seconds",
-        size_unit: "512-byte sectors",
-        sniff: |bytes, _| sniff_lines(Tencent, bytes, 75),
-        sample: || b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec(),
-    };
-    let summary = "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)";
-    Format::with_facts("tencent", summary, "spread_seconds = true", facts, |spreading: Spreading, (input, options)| {
-        text(Tencent, input, spreading.of(TIMES), options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "whole seconds",
+    size_unit: "512-byte sectors",
+    sniff: |bytes, _| sniff_lines(Tencent::default(), bytes, 75),
+    sample: || b"1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n".to_vec(),
+};
 
-struct Tencent;
+#[derive(Default, Table)]
+#[table(
+    model = "Tencent 2018: seconds,sector,sectors,0 = read,volume (1 s resolution)",
+    example = "spread_seconds = true",
+    facts = FACTS,
+    build = |format, (input, options)| {
+        let times = format.spreading.of(TIMES);
+        text(format, input, times, options)
+    }
+)]
+pub(super) struct Tencent {
+    #[param(flatten)]
+    spreading: Spreading,
+}
 
 impl LineFormat for Tencent {
     fn line(&mut self, line: &[u8]) -> Parsed<Found> {

@@ -15,51 +15,46 @@
 
 use super::parse::{by_bytes, field, need_columns, need_integer, need_read_or_write, need_time, record, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{text, Facts, Format};
+use super::{text, Facts};
 use crate::request::Command;
 use headstack_schema::Table;
 use headstack_units::Bytes;
 use std::collections::HashMap;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "seconds",
-        size_unit: "bytes within files",
-        sniff: |bytes, _| {
-            let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
-            let has = |name: &[u8]| header.split(|&b| b == b',').any(|c| trim(c) == name);
-            if has(b"file_offset") && has(b"op_type") {
-                96
-            } else {
-                0
-            }
-        },
-        sample: || {
-            b"filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
-          from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,\
-          start_time,disk_time,simulated_disk_start_time,simulated_latency\n\
-          a1,4096,bigtable,1.0,WARM,REPLICATED,READ,OTHER,0,0,4096,4096,4096,1705276800.5,0.01,1705276800.6,0.01\n\
-          b2,0,bigtable,1.0,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705276801.25,0,0,0\n"
-                .to_vec()
-        },
-    };
-    let summary = "Google Thesios CSV (file offsets laid out in extents)";
-    Format::with_facts(
-        "thesios",
-        summary,
-        "file_extent = \"64 MiB\"",
-        facts,
-        |Parameters { file_extent }, (input, options)| {
-            // Whole pages, so that files stay aligned. The upper limit is larger than any device.
-            let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
-            text(Thesios::new(extent), input, Times::UNORDERED_DATES, options)
-        },
-    )
-}
+const FACTS: Facts = Facts {
+    time_unit: "seconds",
+    size_unit: "bytes within files",
+    sniff: |bytes, _| {
+        let header = bytes.split(|&b| b == b'\n').next().unwrap_or(&[]);
+        let has = |name: &[u8]| header.split(|&b| b == b',').any(|c| trim(c) == name);
+        if has(b"file_offset") && has(b"op_type") {
+            96
+        } else {
+            0
+        }
+    },
+    sample: || {
+        b"filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
+      from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,\
+      start_time,disk_time,simulated_disk_start_time,simulated_latency\n\
+      a1,4096,bigtable,1.0,WARM,REPLICATED,READ,OTHER,0,0,4096,4096,4096,1705276800.5,0.01,1705276800.6,0.01\n\
+      b2,0,bigtable,1.0,WARM,REPLICATED,WRITE,OTHER,0,-1,8192,0,0,1705276801.25,0,0,0\n"
+            .to_vec()
+    },
+};
 
 #[derive(Table)]
-struct Parameters {
+#[table(
+    model = "Google Thesios CSV (file offsets laid out in extents)",
+    example = "file_extent = \"64 MiB\"",
+    facts = FACTS,
+    build = |Self { file_extent }, (input, options)| {
+        // Whole pages, so that files stay aligned. The upper limit is larger than any device.
+        let extent = file_extent.0.clamp(512, 1 << 60).next_multiple_of(4096);
+        text(Thesios::new(extent), input, Times::UNORDERED_DATES, options)
+    }
+)]
+pub(super) struct Parameters {
     /// The disk space of each file.
     #[param(default = Bytes(64 << 20))]
     file_extent: Bytes,

@@ -10,28 +10,22 @@
 //! # Validity
 //! Times never decrease, since they are sums.
 
+use headstack_schema::Table;
 use super::measured::collect;
 use super::parse::{decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
-use super::{sniff_lines, text, Facts, Format, NoParameters};
+use super::{sniff_lines, text, Facts};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "microseconds",
-        size_unit: "512-byte blocks",
-        sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
-        sample: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
-    };
-    let summary = "DiskSim validate: op, tag, block, count, measured us, think us";
-    Format::with_facts("validate", summary, "", facts, |NoParameters {}, (input, options)| {
-        text(Validate::default(), input, Times::ORDERED, options)
-    })
-}
+const FACTS: Facts = Facts {
+    time_unit: "microseconds",
+    size_unit: "512-byte blocks",
+    sniff: |bytes, _| sniff_lines(Validate::default(), bytes, 85),
+    sample: || b"R Miss  564347  2  14095.370  13876.270\nW Hit 4583180 4 607.00000 34200.00000\n".to_vec(),
+};
 
 /// One measured request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +60,13 @@ fn parse(line: &[u8]) -> Parsed<ValidateRecord> {
     })
 }
 
-#[derive(Default)]
-struct Validate {
+#[derive(Default, Table)]
+#[table(
+    model = "DiskSim validate: op, tag, block, count, measured us, think us",
+    facts = FACTS, build = |format, (input, options)| text(format, input, Times::ORDERED, options)
+)]
+pub(super) struct Validate {
+    #[param(skip)]
     now: Time,
 }
 

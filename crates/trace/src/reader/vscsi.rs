@@ -10,41 +10,35 @@
 //! # Validity
 //! Sorted within 8192 requests. A record with another version is wrong.
 
+use headstack_schema::Table;
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
-use super::{binary, Facts, Format, NoParameters};
+use super::{binary, Facts};
 use crate::request::{Command, Request};
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 
-/// This format.
-pub fn plugin() -> Format {
-    let facts = Facts {
-        time_unit: "microseconds",
-        size_unit: "addresses in 512-byte blocks, sizes in bytes",
-        sniff: |bytes, _| match version(bytes) {
-            Some(_) => 90,
-            None => 0,
-        },
-        sample: || {
-            let mut bytes = Vec::new();
-            for (cmd, lbn, ts) in [(0x28u16, 1000u64, 5_000_000u64), (0x2a, 42, 5_000_100)] {
-                for word in [1u32, 4096, 1] {
-                    bytes.extend(word.to_le_bytes());
-                }
-                bytes.extend(cmd.to_le_bytes());
-                bytes.extend(0x0100u16.to_le_bytes());
-                bytes.extend(lbn.to_le_bytes());
-                bytes.extend(ts.to_le_bytes());
+const FACTS: Facts = Facts {
+    time_unit: "microseconds",
+    size_unit: "addresses in 512-byte blocks, sizes in bytes",
+    sniff: |bytes, _| match version(bytes) {
+        Some(_) => 90,
+        None => 0,
+    },
+    sample: || {
+        let mut bytes = Vec::new();
+        for (cmd, lbn, ts) in [(0x28u16, 1000u64, 5_000_000u64), (0x2a, 42, 5_000_100)] {
+            for word in [1u32, 4096, 1] {
+                bytes.extend(word.to_le_bytes());
             }
-            bytes
-        },
-    };
-    let summary = "CloudPhysics vscsi, binary, versions 1 and 2";
-    Format::with_facts("vscsi", summary, "", facts, |NoParameters {}, (input, options)| {
-        binary(Vscsi { version: 0 }, input, Times::UNORDERED_DATES, options)
-    })
-}
+            bytes.extend(cmd.to_le_bytes());
+            bytes.extend(0x0100u16.to_le_bytes());
+            bytes.extend(lbn.to_le_bytes());
+            bytes.extend(ts.to_le_bytes());
+        }
+        bytes
+    },
+};
 
 fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
@@ -70,7 +64,13 @@ fn version(bytes: &[u8]) -> Option<u8> {
     }
 }
 
-struct Vscsi {
+#[derive(Table)]
+#[table(
+    model = "CloudPhysics vscsi, binary, versions 1 and 2",
+    facts = FACTS, build = |format, (input, options)| binary(format, input, Times::UNORDERED_DATES, options)
+)]
+pub(super) struct Vscsi {
+    #[param(skip)]
     version: u8,
 }
 

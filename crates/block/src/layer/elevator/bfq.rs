@@ -37,7 +37,7 @@ mod turn;
 use super::{Elevator, Queued};
 use crate::layer::ANYONE;
 use habits::is_far;
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::{Bytes, Span, Time};
 use injection::Injection;
 use order::Order;
@@ -47,12 +47,6 @@ use rate::{Dispatched, PeakRate};
 use requests::{BackSeek, Requests};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Elevator> {
-    let summary = "a queue for each process, which have turns, and idle time between them (BFQ)";
-    Plugin::<dyn Elevator>::new("bfq", summary, "low_latency = false", |p, _| Ok(Box::new(Bfq::new(p))))
-}
 
 /// A time from 0 on; the limit is that of simulated time.
 const TIMES: RangeInclusive<Span> = Span::ZERO..=Span(Time::LATEST.0 as i64);
@@ -66,7 +60,12 @@ const TURNS: u32 = 11;
 
 /// The parameters, as in `/sys/block/DEVICE/queue/iosched`.
 #[derive(Debug, Clone, Table)]
-struct Parameters {
+#[table(
+    model = "a queue for each process, which have turns, and idle time between them (BFQ)",
+    example = "low_latency = false",
+    build = |own, _| Ok(Box::new(Bfq::new(own)))
+)]
+pub(super) struct Parameters {
     /// How long the drive is kept idle for a process; 0: never.
     #[param(default = Span(8_000_000), range = Span::ZERO..=Span(1_000_000_000))]
     slice_idle: Span,

@@ -12,14 +12,17 @@
 //! Front merges are always tried; Linux can switch them off.
 
 use super::mq_deadline::{MqDeadline, Next};
-use super::Elevator;
-use headstack_schema::Plugin;
+use super::sorted::Parameters;
+use headstack_schema::Table;
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Elevator> {
-    let summary = "sorted batches, deadlines between them (Linux 3.x)";
-    let example = "fifo_batch = 4\nread_expire = \"100 ms\"";
-    Plugin::<dyn Elevator>::new("deadline", summary, example, |p, _| {
-        Ok(Box::new(MqDeadline::new(p, Next::SuccessorOfLast)))
-    })
+#[derive(Table)]
+#[table(
+    model = "sorted batches, deadlines between them (Linux 3.x)",
+    example = "fifo_batch = 4\nread_expire = \"100 ms\"",
+    build = |own, _| Ok(Box::new(MqDeadline::new(own.each, Next::SuccessorOfLast)))
+)]
+pub(super) struct Deadline {
+    #[param(flatten)]
+    each: Parameters,
 }
+

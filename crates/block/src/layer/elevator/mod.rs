@@ -95,4 +95,7 @@ pub trait Elevator: Send {
 }
 
 // An elevator is built for a unit of this size in 512-byte blocks.
-plugins! { dyn Elevator = "elevator", for<'a> u64; none, deadline, mq_deadline, ranges, bfq }
+plugins! {
+    dyn Elevator = "elevator", for<'a> u64;
+    none: First, deadline: Deadline, mq_deadline: OfKernel, ranges: OfRanges, bfq: Parameters
+}

@@ -13,20 +13,19 @@
 
 use super::sorted::{BatchDirection, Parameters, Sorted, READ, WRITE};
 use super::{Elevator, Queued};
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Elevator> {
-    let summary = "sorted batches from the last address on, deadlines between them (blk-mq)";
-    Plugin::<dyn Elevator>::new("mq-deadline", summary, "writes_starved = 4", |p: OfKernel, _| {
-        let next = if p.in_advance { Next::Successor } else { Next::LookedUp };
-        Ok(Box::new(MqDeadline::new(p.each, next)))
-    })
-}
-
 #[derive(Table)]
-struct OfKernel {
+#[table(
+    model = "sorted batches from the last address on, deadlines between them (blk-mq)",
+    example = "writes_starved = 4",
+    build = |own, _| {
+        let next = if own.in_advance { Next::Successor } else { Next::LookedUp };
+        Ok(Box::new(MqDeadline::new(own.each, next)))
+    }
+)]
+pub(super) struct OfKernel {
     #[param(flatten)]
     each: Parameters,
     /// Whether the next request of a batch is known when the one before is taken, as in Linux 5.14 to 6.4.

@@ -17,17 +17,16 @@
 use super::mq_deadline::{MqDeadline, Next};
 use super::sorted::Parameters;
 use super::{Elevator, Queued};
-use headstack_schema::{Plugin, Table};
+use headstack_schema::Table;
 use headstack_units::{Span, Time};
 
-/// The entry of the list.
-pub fn plugin() -> Plugin<dyn Elevator> {
-    let summary = "deadlines per independent access range, idle actuators first";
-    Plugin::<dyn Elevator>::new("ranges", summary, "ranges = 2", |p, blocks| Ok(Box::new(Ranges::new(blocks, &p))))
-}
-
 #[derive(Table)]
-struct OfRanges {
+#[table(
+    model = "deadlines per independent access range, idle actuators first",
+    example = "ranges = 2",
+    build = |own, blocks| Ok(Box::new(Ranges::new(blocks, &own)))
+)]
+pub(super) struct OfRanges {
     /// How many ranges, of equal size.
     #[param(default = 2, range = 1..=8)]
     ranges: u32,

@@ -1,7 +1,7 @@
 //! The parameters of a host queue, and those that follow from others.
 
-use super::DEFAULT_ELEVATOR;
-use crate::layer::Elevators;
+use super::{HostQueue, DEFAULT_ELEVATOR};
+use crate::layer::{Elevators, LowerCount};
 use headstack_drive::spec::Params;
 use headstack_schema::{Choice, Kind, Table};
 use headstack_units::{Bytes, Span};
@@ -13,7 +13,13 @@ pub(super) const MOST: u32 = 65_536;
 
 /// The table of a host queue.
 #[derive(Table)]
-pub struct Parameters {
+#[table(
+    model = "places for requests, merging, an elevator, a depth at the device",
+    example = "elevator = \"deadline\"\nnr_requests = 64\ndepth = 4",
+    facts = LowerCount::One, complete = Parameters::complete,
+    build = |own, context| Ok(Box::new(HostQueue::new(context, &own)?))
+)]
+pub(crate) struct Parameters {
     /// The order in which requests are dispatched.
     #[param(default = DEFAULT_ELEVATOR.into(), kind = Kind::Name("elevator"))]
     pub elevator: String,
@@ -58,7 +64,7 @@ pub struct Parameters {
 
 /// How places are counted.
 #[derive(Clone, Copy, PartialEq, Choice)]
-pub(super) enum PlacesName {
+pub(crate) enum PlacesName {
     /// Sync and async requests have separate pools, with batchers.
     Legacy,
     /// One pool.

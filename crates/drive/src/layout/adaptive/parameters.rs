@@ -1,6 +1,6 @@
 //! The parameters of the layout, and the track formats that they give to each surface.
 
-use super::STEPS;
+use super::{Adaptive, STEPS};
 use crate::bounds::{bounded, MOST_CYLINDERS, MOST_TRACK};
 use crate::layout::shape::{cylinders, formats, in_zone};
 use crate::spec::{GeometrySpec, Sparing, ZoneSpec};
@@ -32,7 +32,7 @@ impl Density {
 
 /// The format of a surface in a zone, as drives report it.
 #[derive(Debug, Clone, Copy, PartialEq, Table)]
-pub(super) struct SurfaceZone {
+pub(crate) struct SurfaceZone {
     /// Tracks in a full band, at most four times `band_cylinders`.
     #[param(range = 1..=MOST_CYLINDERS * STEPS)]
     pub tracks_per_band: u32,
@@ -43,7 +43,7 @@ pub(super) struct SurfaceZone {
 
 /// The order of the heads in successive bands of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(super) enum HeadOrder {
+pub(crate) enum HeadOrder {
     /// From the first head to the last in every band.
     #[default]
     Same,
@@ -53,7 +53,7 @@ pub(super) enum HeadOrder {
 
 /// The order of the tracks of a band on one surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Choice)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     /// Inward on every surface.
     #[default]
     Inward,
@@ -63,7 +63,14 @@ pub(super) enum Direction {
 
 /// The keys that this layout adds to `[geometry]`.
 #[derive(Debug, Table)]
-pub(super) struct Parameters {
+#[table(
+    model = "bands of one radius on every surface, each surface with bits and tracks per inch of its own",
+    example = "band_cylinders = 4\ndensity = [{ bpi = 1.25, tpi = 0.75 }, { bpi = 0.8, tpi = 1.25 }]\n\
+        head_order = \"alternate\"\ndirection = \"serpentine\"\n\
+        outer_radius = \"46 mm\"\ninner_radius = \"22.5 mm\"",
+    build = |own, spec| Ok(Box::new(Adaptive::of(spec, own)?))
+)]
+pub(crate) struct Parameters {
     /// Radial width of a band, in nominal tracks, the same on every surface. The last band of a zone may be narrower.
     #[param(range = 1..=MOST_CYLINDERS)]
     pub band_cylinders: u32,
@@ -108,7 +115,7 @@ impl Adapter<Option<Vec<Density>>> for Densities {
 
 /// The format of one surface in one zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Format {
+pub(crate) struct Format {
     /// Sectors of a track.
     pub sectors: u32,
     /// Tracks in a full band, and in the narrower last band (0 if there is none).
@@ -118,7 +125,7 @@ pub(super) struct Format {
 
 /// The bands of a zone, in cylinders.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Bands {
+pub(crate) struct Bands {
     /// Number of full bands, and the width of one.
     pub full: u32,
     pub width: u32,

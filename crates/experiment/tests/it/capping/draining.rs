@@ -2,7 +2,7 @@
 //! come out follows from the log of requests alone.
 
 use super::job;
-use headstack_control::policy::{policy, Drives, Input, Need, Policy, PolicyParameters, Status};
+use headstack_control::policy::{built, Drives, Facts, Input, Need, Policy, PolicyParameters, Status};
 use headstack_control::{Command, Device};
 use headstack_experiment::{run, Experiment, Inputs, RunOptions, RunResult};
 use headstack_schema::{Plugin, Plugins, SpecError, Table};
@@ -45,7 +45,8 @@ impl PolicyParameters for Parameters {
 }
 
 fn counting() -> Plugin<dyn Policy> {
-    policy::<Parameters>(["counting", "one place more at each step", ""], Drives::Several, &[Need::Queues])
+    let facts = Facts::of::<Parameters>(Drives::Several, &[Need::Queues]);
+    Plugin::with_facts("counting", "one place more at each step", "", facts, built::<Parameters>)
 }
 
 /// Two drives, each under eight threads with reads of 4 MiB, which take the drive more than 20 ms.

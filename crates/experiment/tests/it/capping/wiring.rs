@@ -247,7 +247,7 @@ fn refuses_what_cannot_be_capped() {
 /// A run knows the policies of its inputs, and no others.
 #[test]
 fn policies_are_those_of_the_inputs() {
-    use headstack_control::policy::{policy, throttle, Drives, Policy, PolicyParameters};
+    use headstack_control::policy::{built, Drives, Facts, Policy, PolicyParameters, PLUGINS};
     use headstack_experiment::{run, Inputs, RunOptions};
     #[derive(headstack_schema::Table)]
     struct Own {}
@@ -256,10 +256,10 @@ fn policies_are_those_of_the_inputs() {
             &mut self,
             devices: &[headstack_control::Device],
         ) -> Result<Box<dyn Policy>, headstack_schema::SpecError> {
-            throttle::plugin().build(&headstack_schema::Params::new(), devices)
+            PLUGINS.find("policy", "throttle")?.build(&headstack_schema::Params::new(), devices)
         }
     }
-    let own = policy::<Own>(["own", "", ""], Drives::One, &[]);
+    let own = headstack_schema::Plugin::with_facts("own", "", "", Facts::of::<Own>(Drives::One, &[]), built::<Own>);
     let policies = headstack_schema::Plugins::new([own]);
     let text = |policy: &str| {
         format!(

@@ -104,7 +104,7 @@ fn binary_records_cut_short_are_errors() {
             }
         }
     }
-    let bytes = (parquet::plugin().facts.sample)();
+    let bytes = (PLUGINS.get("parquet").expect("it is listed").facts.sample)();
     for end in 1..bytes.len() {
         let all = read("parquet", &bytes[..end], &ReadOptions::default());
         assert!(all.last().is_some_and(|r| r.is_err()), "parquet: {end}");
@@ -221,7 +221,7 @@ fn processes_and_priorities_are_read() {
 
 #[test]
 fn blkparse_takes_one_action() {
-    let bytes = (blkparse::plugin().facts.sample)();
+    let bytes = (PLUGINS.get("blkparse").expect("it is listed").facts.sample)();
     let requests = good("blkparse", &bytes, &ReadOptions::default());
     assert_eq!(
         requests,

@@ -1,11 +1,11 @@
-use headstack_control::policy::throttle::*;
-use headstack_control::policy::Input;
+use headstack_control::policy::{Input, PLUGINS};
 use headstack_control::{Command, Device, RateLimit, Sample};
 use headstack_units::{Bandwidth, Frequency, Watts};
 
 fn limit_at(toml: &str, caps: &[Option<f64>]) -> RateLimit {
     let table = toml::from_str(toml).expect("TOML");
-    let mut policy = plugin().build(&table, &[Device::default()]).expect("it builds");
+    let throttle = PLUGINS.get("throttle").expect("it is listed");
+    let mut policy = throttle.build(&table, &[Device::default()]).expect("it builds");
     let mut commands = [Command::default()];
     for cap in caps {
         let input = Input { now: headstack_units::Time::ZERO, cap: cap.map(Watts), sample: Sample::default() };

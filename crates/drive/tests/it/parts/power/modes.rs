@@ -9,7 +9,7 @@ fn near(a: f64, b: f64, tolerance: f64) {
 fn main_meets_the_manual_and_table_1() {
     let w = watts("", 7200.0, 1).unwrap();
     near(w.idle, 5.0 * 0.611 + 12.0 * 0.520, 0.01);
-    near(w.with_arms_moving(4), 34.0, 0.1);
+    near(w.mix(4.0, 0.0, 0.0), 34.0, 0.1);
     near(w.mix(0.4, 0.2, 0.2), 13.0, 0.1);
 }
 
@@ -17,8 +17,8 @@ fn main_meets_the_manual_and_table_1() {
 #[test]
 fn table_1_profile() {
     let w = watts("profile = \"table-1\"", 7200.0, 4).unwrap();
-    near(w.with_arms_moving(1), 13.0, 0.3);
-    near(w.with_arms_moving(4), 34.0, 0.1);
+    near(w.mix(1.0, 0.0, 0.0), 13.0, 0.3);
+    near(w.mix(4.0, 0.0, 0.0), 34.0, 0.1);
 }
 
 /// Also 34 W at most. The watts per drive of section 7.3 (61.4 W for four, 37.1 W for two, 26.2 W for
@@ -30,7 +30,7 @@ fn raid_fitted_profile() {
         near(w.idle.max(w.seek.min(per_drive)), per_drive, 0.04 * per_drive);
     }
     let four = watts("profile = \"raid-fitted\"", 7200.0, 4).unwrap();
-    near(four.with_arms_moving(4), 34.0, 0.1);
+    near(four.mix(4.0, 0.0, 0.0), 34.0, 0.1);
 }
 
 /// (6200/7200)^2.8 = .658.

@@ -1,8 +1,8 @@
 use crate::parts::power::watts;
-use headstack_drive::power::rails::plugin;
+use headstack_drive::power::PLUGINS;
 
 fn es3(more: &str) -> String {
-    format!("model = \"rails\"\n{}\n{more}", plugin().example())
+    format!("model = \"rails\"\n{}\n{more}", PLUGINS.get("rails").expect("it is listed").example())
 }
 
 /// Constellation ES.3 4 TB: for the assumed shares the model returns the manual's rows.
