@@ -509,12 +509,9 @@ fn table_body(input: &DeriveInput, whole: &Whole, parts: &[Parts], others: Optio
                 __d::fields_of(&[#(#described)*])
             }
             fn schema() -> __s::TableSchema {
-                __s::TableSchema {
-                    name: #name,
-                    doc: #doc,
-                    fields: <Self as __s::Table>::fields(),
-                    others: #others,
-                }
+                let fields = <Self as __s::Table>::fields();
+                let doc = if #doc.is_empty() && fields.is_empty() { "No parameters." } else { #doc };
+                __s::TableSchema { name: #name, doc, fields, others: #others }
             }
             fn read_beside(
                 others: &[&str],

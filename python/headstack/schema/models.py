@@ -25,7 +25,7 @@ class FioIologParameters(TypedDict, total=False):
 
 
 class OracleGeneralParameters(TypedDict, total=False):
-    """The parameter of formats whose times are whole seconds."""
+    """Parameters of `oracle-general`."""
 
     spread_seconds: bool
     """Whether requests with equal times are spread evenly over the second. Default: false."""
@@ -145,7 +145,7 @@ class ReadExpireKeys(TypedDict, total=False):
 
 
 class DeadlineParameters(ReadExpireKeys, total=False):
-    """The parameters that the deadline elevators share."""
+    """Parameters of `deadline`."""
 
 
 class MqDeadlineParameters(ReadExpireKeys, total=False):
