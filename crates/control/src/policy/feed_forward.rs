@@ -55,8 +55,8 @@
 //! orders the settings wrongly, a slower one is chosen, but the cap is kept. A change of load in the period after a
 //! change of setting is taken for an error of the map, within the bounds above.
 
-use super::{fill, fill_settle, fill_tiers, several, usual_meter};
 use super::{built, Drives, Facts, Input, Need, Policy, PolicyParameters, Status};
+use super::{fill, fill_settle, fill_tiers, several, usual_meter};
 use crate::guard::{Guard, GuardTable, OnLoss, Reading, Turn};
 use crate::map::{self, Extract, Maps, Point, Statistic};
 use crate::pcap::MOST;

@@ -17,4 +17,3 @@ use headstack_schema::Table;
     build = |CylinderMajor, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::CylinderMajor))?))
 )]
 pub(super) struct CylinderMajor;
-

@@ -18,4 +18,3 @@ use headstack_schema::Table;
     build = |Serpentine, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineZone))?))
 )]
 pub(super) struct Serpentine;
-

@@ -16,4 +16,3 @@ use headstack_schema::Table;
     build = |SerpentineDisk, spec| Ok(Box::new(ZonedLayout::build(spec, StackOrder(HeadOrder::SerpentineDisk))?))
 )]
 pub(super) struct SerpentineDisk;
-

@@ -7,12 +7,12 @@
 //! # Validity
 //! Sorted within 8192 requests; device sizes are in a separate file.
 
-use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts};
+use headstack_schema::Table;
 
 const FACTS: Facts = Facts {
     time_unit: "microseconds",

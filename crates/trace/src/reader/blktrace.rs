@@ -12,12 +12,12 @@
 //! One processor's file, or several concatenated in time order (sorted within 8192 requests).
 //! Version 7 only. The flush before a write with data is left out.
 
-use headstack_schema::Table;
 use super::blkparse::{self, Action};
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Facts};
 use crate::request::{Command, Process, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 

@@ -10,7 +10,6 @@
 //! # Validity
 //! Times must not decrease. No quoting.
 
-use headstack_schema::Table;
 use super::columns::{Address, Columns, Length};
 use super::parse::{
     by_bytes, field, need_blocks, need_columns, need_cover, need_device, need_integer, need_ioprio, need_process,
@@ -20,6 +19,7 @@ use super::stream::{Found, LineFormat, Times};
 use super::{text, Facts};
 use crate::ioprio::Ioprio;
 use crate::request::{Process, Request};
+use headstack_schema::Table;
 use headstack_units::Lba;
 
 pub(super) const FACTS: Facts = Facts {

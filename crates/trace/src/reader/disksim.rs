@@ -8,13 +8,13 @@
 //! # Validity
 //! Times must not decrease. DiskSim itself only takes block numbers below 2^31.
 
-use headstack_schema::Table;
 use super::parse::{
     field, hexadecimal, need_blocks, need_columns, need_device, need_integer, need_time, record, words, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::Lba;
 
 const FACTS: Facts = Facts {

@@ -8,11 +8,11 @@
 //! # Validity
 //! Times must not decrease.
 
-use headstack_schema::Table;
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, record, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 
 const FACTS: Facts = Facts {

@@ -9,12 +9,12 @@
 //! Not strictly sorted: sorted within 8192 requests. One host per trace, because disks of two hosts may have
 //! the same number: another host name is an error.
 
-use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, quote, record, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts};
+use headstack_schema::Table;
 use headstack_units::Time;
 
 const FACTS: Facts = Facts {

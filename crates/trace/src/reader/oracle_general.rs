@@ -10,11 +10,11 @@
 //! refused. Times are whole seconds (`spread_seconds` spreads them). The format has no magic number: it is
 //! detected by the file name `*.oracleGeneral*` only.
 
-use headstack_schema::Table;
 use super::parse::need_cover;
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
 use super::{binary, Facts, Spreading};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 

@@ -11,7 +11,6 @@
 //! is held in memory, at most 1 GiB. A missing value is a wrong record.
 //! A page has at most 128 MiB, unpacked.
 
-use headstack_schema::Table;
 use super::columns::{Address, Columns, Length};
 use super::footer::lists_fit;
 use super::groups::{Groups, Stored, Values};
@@ -23,6 +22,7 @@ use crate::ioprio::Ioprio;
 use crate::options::{Counters, ReadOptions};
 use crate::request::{Command, Process, Request};
 use crate::Source;
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, Length as _, SerializedFileReader};

@@ -9,7 +9,6 @@
 //! # Validity
 //! Times must not decrease; they are read exactly to the nanosecond.
 
-use headstack_schema::Table;
 use super::parse::{
     field, need_columns, need_cover, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
     MAX_BLOCK,
@@ -18,6 +17,7 @@ use super::stream::{Checked, Found, LineFormat, Lines, Times};
 use super::{sniff_lines, text, Facts};
 use crate::options::ReadOptions;
 use crate::request::Request;
+use headstack_schema::Table;
 use headstack_units::Lba;
 use std::io::BufRead;
 

@@ -12,11 +12,11 @@
 //! Times are relative to their file; sorted within 8192 requests. The version in the text header may differ
 //! from that of the records and is ignored. Versions 1.5 and later are an error.
 
-use headstack_schema::Table;
 use super::parse::{need_cover, record};
 use super::stream::{fill, pass_over, BinaryFormat, Found, Halt, Times};
 use super::{binary, Facts};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 

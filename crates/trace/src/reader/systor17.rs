@@ -10,12 +10,12 @@
 //! Ordered by completion, not by arrival: sorted within 8192 requests. Packets were lost at each
 //! change of hour.
 
-use headstack_schema::Table;
 use super::parse::{
     by_bytes, need_columns, need_device, need_integer, need_read_or_write, need_time, split, trim, Parsed,
 };
 use super::stream::{Found, LineFormat, Times};
 use super::{text, Facts};
+use headstack_schema::Table;
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 

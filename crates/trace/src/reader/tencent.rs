@@ -10,11 +10,11 @@
 //! results meaningless. `spread_seconds` spreads them evenly over their second.
 //! Sorted within 32,768 requests.
 
-use headstack_schema::Table;
 use super::parse::{field, need_blocks, need_columns, need_device, need_integer, need_time, split, trim, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts, Spreading};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::Lba;
 
 const TIMES: Times = Times {

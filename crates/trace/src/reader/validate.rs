@@ -10,13 +10,13 @@
 //! # Validity
 //! Times never decrease, since they are sums.
 
-use headstack_schema::Table;
 use super::measured::collect;
 use super::parse::{decimal, field, need_blocks, need_columns, need_integer, need_read_or_write, words, Parsed};
 use super::stream::{Found, LineFormat, Times};
 use super::{sniff_lines, text, Facts};
 use crate::error::TraceError;
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Span, Time};
 use std::path::Path;
 

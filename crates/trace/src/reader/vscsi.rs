@@ -10,11 +10,11 @@
 //! # Validity
 //! Sorted within 8192 requests. A record with another version is wrong.
 
-use headstack_schema::Table;
 use super::parse::{need_cover, record};
 use super::stream::{fill, BinaryFormat, Found, Halt, Times};
 use super::{binary, Facts};
 use crate::request::{Command, Request};
+use headstack_schema::Table;
 use headstack_units::{Lba, Time};
 use std::io::BufRead;
 

@@ -25,4 +25,3 @@ pub(super) struct Deadline {
     #[param(flatten)]
     each: Parameters,
 }
-
