@@ -1,11 +1,21 @@
 //! The control loop of one drive, for `pcap-base` and `pcap-agile`.
 
-use crate::guard::{Guard, GuardSettings, OnLoss, Turn};
-use crate::pcap::Pcap;
+use crate::guard::{Guard, GuardSettings, GuardTable, OnLoss, Turn};
+use crate::pcap::{Pcap, MOST};
 use crate::{Command, Device, Input, Policy, Status};
-use headstack_schema::SpecError;
+use headstack_schema::{SpecError, Table};
 use headstack_units::{Span, Watts};
 use serde_json::Value;
+
+/// Parameters that both have.
+#[derive(Table)]
+pub(crate) struct SingleTable {
+    #[param(flatten)]
+    pub(crate) guard: GuardTable<5>,
+    /// Differences from the cap up to this change nothing.
+    #[param(default = Watts(0.2), range = Watts(0.0)..=Watts(MOST))]
+    pub(crate) tolerance: Watts,
+}
 
 /// A [`Pcap`] behind a [`Guard`].
 pub(crate) struct Single {

@@ -2,7 +2,7 @@
 
 use crate::experiment::{Experiment, System, Workload};
 use crate::warnings::too_large_in_words;
-use headstack_block::layer::{LayerSpec, Setting, VolumeSetting};
+use headstack_block::layer::{FailureSetting, LayerSpec, Setting, VolumeSetting};
 use headstack_drive::DriveSpec;
 use headstack_engine::SpecError;
 use headstack_sim::change::Change;
@@ -17,7 +17,8 @@ pub(crate) fn gone(layer: &LayerSpec) -> bool {
 /// Whether parts fail in this system of the experiment.
 pub(crate) fn injects_failures(system: &System, drive: &DriveSpec) -> bool {
     let fails = |change: &Change| {
-        matches!(change.setting, Setting::FailPart(_) | Setting::Volume(VolumeSetting::MemberGone(_)))
+        use Setting::{Failure, Volume};
+        matches!(change.setting, Failure(FailureSetting::Part(_)) | Volume(VolumeSetting::MemberGone(_)))
     };
     !drive.parallelism.faults.is_empty()
         || system.change.iter().any(fails)

@@ -3,6 +3,7 @@
 use crate::errors::{config, json, raise, trace};
 use crate::run::sources;
 use headstack_block::layer::tree::{usable_blocks, LayerSpec};
+use headstack_block::layer::{self, elevator};
 use headstack_disksim::{import_with, validate as demerit, Sources};
 use headstack_drive::layout::adaptive::Adaptive;
 use headstack_drive::layout::{Layout, Place};
@@ -134,8 +135,7 @@ fn describe(spec: &DriveSpec, given: &Value) -> Result<Value, SpecError> {
 pub fn usable_bytes(layers_json: &str, drives: Vec<Vec<u64>>) -> PyResult<u64> {
     let layers: Value = serde_json::from_str(layers_json).map_err(json)?;
     let layers = Vec::<LayerSpec>::read(&layers).map_err(config)?;
-    let lists = Inputs::new(Vec::new());
-    let blocks = usable_blocks(drives, &layers, &lists.layers, &lists.elevators).map_err(config)?;
+    let blocks = usable_blocks(drives, &layers, &layer::PLUGINS, &elevator::PLUGINS).map_err(config)?;
     Ok(blocks * 512)
 }
 

@@ -98,7 +98,7 @@ fn one(change: &Change, count: u32, layers: &[LayerSpec], place: &str) -> Result
     let setting = change.setting.clone();
     let key = setting.name();
     let target = match &setting {
-        Setting::Drive(_) | Setting::FailPart(_) | Setting::FailZone(_) => drives(change, count, key)?,
+        Setting::Drive(_) | Setting::Failure(_) => drives(change, count, key)?,
         _ => layer(change, layers, key)?,
     };
     Ok(Planned { at: change.at, target, setting, place: place.to_string(), key })

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ class Runs:
     directory: Path
     report: Report | None = None
     simulated: int = 0
+    _known: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def get(self, runs: Sequence[Run], label: str) -> list[dict[str, Any]]:
         """Return the result of each run, in order; simulate those that are not stored.
@@ -90,17 +91,19 @@ class Runs:
         """
         keys = [run.key() for run in runs]
         with store.opened(self.directory) as records:
-            known = {key: record for key in keys if (record := records.get(key)) is not None}
-            missing = {k: r for k, r in zip(keys, runs, strict=True) if k not in known}
+            # Several claims ask for the same runs; a record is 130 kB of JSON.
+            unread = dict.fromkeys(k for k in keys if k not in self._known)
+            self._known |= {k: record for k in unread if (record := records.get(k)) is not None}
+            missing = {k: r for k, r in zip(keys, runs, strict=True) if k not in self._known}
             done = 0
             for batch in _batches(missing):
                 for key, record in self._simulate(batch, f"{label}, run {done + 1} of {len(missing)}").items():
                     records.put(key, record)
-                    known[key] = record
+                    self._known[key] = record
                 done += len(batch)
                 self.simulated += len(batch)
         # The name is displayed, but does not affect the simulation.
-        return [{**known[k]["system"], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
+        return [{**self._known[k]["system"], "name": r.system["name"]} for k, r in zip(keys, runs, strict=True)]
 
     def _simulate(self, batch: Mapping[str, Run], label: str) -> dict[str, dict[str, Any]]:
         """Return the record of each run, by its key."""

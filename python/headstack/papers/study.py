@@ -11,6 +11,7 @@ and the verdict is that over all readings.
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -177,14 +178,14 @@ class Study:
         paper, names = evaluate.paper_points(parts), []
         for spec, scope, at in evaluate.expand(claim.figures, tables):
             where = {**scope, **spec.get("where", {})}
-            shown = {table: evaluate.select(rows, where) for table, rows in tables.items()}
-            words = {**scope, **next(iter(shown.get(spec.get("data", {}).get("name", ""), ())), {})}
+            select = partial(evaluate.select, where=where)
+            words = {**scope, **next(iter(select(tables.get(spec.get("data", {}).get("name", ""), ()))), {})}
             title = spec.get("title", "")
             lines = [evaluate.text(t, words, at) for t in (title if isinstance(title, list) else [title])]
             name = evaluate.text(spec["name"], words, at)
             own = {k: v for k, v in spec.items() if k != "where"}
             own |= {"name": name, "title": lines if isinstance(title, list) else lines[0]}
-            chart = figure.draw(own, shown, at, paper)
+            chart = figure.draw(own, tables, at, paper, select)
             plots.save(chart, self.out / self._folder / name)
             self.specs[name] = plots.look.specification(chart)
             names.append(name)

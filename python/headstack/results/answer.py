@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from headstack import _core
+from headstack import _bridge
 from headstack.errors import ConfigError
 from headstack.results import goal as goals
 from headstack.results.goal import Bound, Goal
@@ -211,9 +211,10 @@ def capacity(given: Mapping[str, Any], drives: list[list[int]]) -> int | None:
     """
     layers = [given.get("organisation") or "independent", *(given.get("layers") or ())]
     try:
-        return _core.usable_bytes(json.dumps(layers), drives)
+        size: int = _bridge.call("usable_bytes", json.dumps(layers), drives)
     except ConfigError:
         return None
+    return size
 
 
 def _usd(one: Ranked) -> tuple[float, float] | None:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headstack import _bridge, _core
+from headstack import _bridge
 from headstack.errors import ConfigError
 from headstack.results.paired import interval
 from headstack.suggest import need_one_of
@@ -149,7 +149,7 @@ def _bound(text: str, where: str) -> Bound:
     if operation is not None and measure == "power":
         raise ConfigError(f'{where}: got "{operation}.power", need power: it is of all requests')
     # A rate may be a plain number.
-    plain = measure == "iops" and (split := _core.split_quantity(limit)) is not None and not split[1]
+    plain = measure == "iops" and (split := _bridge.call("split_quantity", limit)) is not None and not split[1]
     value = _bridge.quantity(_KINDS[measure], f"{limit}/s" if plain else limit, f"{where}: {measure}")
     if value <= 0:
         raise ConfigError(f'{where}: {measure}: got "{limit}", need a number above 0')

@@ -1,6 +1,6 @@
 //! A drive as a layer: the leaf of every tree.
 
-use super::{not_supported, Becomes, Branch, DriveFacts, ErrorKind, FailedZone, Flow, Layer, Setting};
+use super::{not_supported, Becomes, Branch, DriveFacts, ErrorKind, FailedZone, FailureSetting, Flow, Layer, Setting};
 use crate::measured::MemberOutcome;
 use crate::member::of_drive;
 use headstack_drive::power::conditions::Condition;
@@ -18,8 +18,8 @@ use std::ops::Range;
 pub(crate) fn change_drive(drive: &mut Drive, now: Time, setting: &Setting) -> Result<(), SpecError> {
     match setting {
         Setting::Drive(setting) => drive.set(now, setting.clone()),
-        Setting::FailPart(part) => drive.fail(now, *part),
-        Setting::FailZone(FailedZone { block, becomes }) => {
+        Setting::Failure(FailureSetting::Part(part)) => drive.fail(now, *part),
+        Setting::Failure(FailureSetting::Zone(FailedZone { block, becomes })) => {
             let to = match becomes {
                 Becomes::ReadOnly => ZoneCondition::ReadOnly,
                 Becomes::Offline => ZoneCondition::Offline,
@@ -27,10 +27,7 @@ pub(crate) fn change_drive(drive: &mut Drive, now: Time, setting: &Setting) -> R
             let need = "the first block of a zone with a write pointer that is not offline";
             drive.fail_zone(Lba(*block), to).map_err(|_| SpecError::new("setting.block", block, need))
         }
-        other => {
-            let known = [DriveSetting::names(), vec!["fail", "fail_zone"]].concat();
-            Err(not_supported("a drive", other, &known))
-        }
+        other => Err(not_supported("a drive", other, &[DriveSetting::names(), FailureSetting::names()].concat())),
     }
 }
 

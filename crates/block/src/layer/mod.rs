@@ -222,12 +222,8 @@ pub(crate) fn add_components(sum: &mut Components, more: &Components) {
 pub enum Setting {
     #[param(flatten)]
     Drive(headstack_drive::Setting),
-    /// A head that fails, or without `surface` the whole assembly; all keys may be left out.
-    #[param(key = "fail")]
-    FailPart(Failure),
-    /// A zone of a host-managed drive that fails. `{ block = 524288, becomes = "read-only" }`: the one that begins
-    /// there; also `"offline"`.
-    FailZone(FailedZone),
+    #[param(flatten)]
+    Failure(FailureSetting),
     #[param(flatten)]
     HostQueue(HostQueueSetting),
     #[param(flatten)]
@@ -238,6 +234,18 @@ pub enum Setting {
     Throttle(ThrottleSetting),
     #[param(flatten)]
     Fault(FaultSetting),
+}
+
+/// What fails of a drive.
+#[derive(Debug, Clone, PartialEq, OneOf)]
+pub enum FailureSetting {
+    /// A head that fails, or without `surface` the whole assembly; all keys may be left out.
+    #[param(key = "fail")]
+    Part(Failure),
+    /// A zone of a host-managed drive that fails. `{ block = 524288, becomes = "read-only" }`: the one that begins
+    /// there; also `"offline"`.
+    #[param(key = "fail_zone")]
+    Zone(FailedZone),
 }
 
 /// A zone of a host-managed drive that fails.

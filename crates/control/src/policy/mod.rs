@@ -104,7 +104,7 @@ pub struct Facts {
     pub drives: Drives,
     /// What it must be able to set on each drive.
     pub needs: &'static [Need],
-    /// Builds it, and says what it takes from the table. Errors are those of [`Plugin::build`].
+    /// Builds it, and says what it takes from the table. Errors are those of [`PolicyParameters::build`].
     pub build_and_tell: fn(&Params, &[Device]) -> Built,
 }
 

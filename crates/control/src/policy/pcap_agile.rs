@@ -15,12 +15,10 @@
 //! kept.
 
 use super::{built, fill, only, only_with, Drives, Facts, Need, Policy, PolicyParameters};
-use crate::guard::GuardTable;
-use crate::pcap::{bounds, Bounds, Gains, Mode, Pcap, Queues, SnapBack, Start, LONG, MOST};
-use crate::single::Single;
+use crate::pcap::{bounds, Bounds, Gains, Mode, Pcap, Queues, SnapBack, Start, LONG};
+use crate::single::{Single, SingleTable};
 use crate::Device;
 use headstack_schema::{SpecError, Table};
-use headstack_units::Watts;
 
 /// Parameters of `pcap-agile`.
 #[derive(Table)]
@@ -31,10 +29,7 @@ use headstack_units::Watts;
 )]
 pub(super) struct Parameters {
     #[param(flatten)]
-    guard: GuardTable<5>,
-    /// Differences from the cap up to this change nothing.
-    #[param(default = Watts(0.2), range = Watts(0.0)..=Watts(MOST))]
-    tolerance: Watts,
+    single: SingleTable,
     /// Which sizes of the queues are used: short ones for tail latency, or long ones for throughput.
     #[param(default = Mode::TailLatency)]
     mode: Mode,
@@ -56,7 +51,7 @@ pub(super) struct Parameters {
 impl PolicyParameters for Parameters {
     fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         let device = only(devices, "pcap-agile")?;
-        let guard = self.guard.fill(1)?;
+        let guard = self.single.guard.fill(1)?;
         let [least, agile] = self.bounds.fill(device)?;
         let Parameters { throughput_nr_requests: host, throughput_queue_depth: drive, snap_back, .. } = self;
         let (most, snap_back) = match self.mode {
@@ -75,6 +70,6 @@ impl PolicyParameters for Parameters {
             }
         };
         let pcap = Pcap::new([least, agile, most], (self.mode, snap_back), &mut self.start, self.gains)?;
-        Ok(Box::new(Single::new(guard, self.tolerance, pcap, device)))
+        Ok(Box::new(Single::new(guard, self.single.tolerance, pcap, device)))
     }
 }

@@ -15,12 +15,10 @@
 //! It is included for comparison.
 
 use super::{built, only, Drives, Facts, Need, Policy, PolicyParameters};
-use crate::guard::GuardTable;
-use crate::pcap::{bounds, Gains, Mode, Pcap, SnapBack, Start, LONG, MOST};
-use crate::single::Single;
+use crate::pcap::{bounds, Gains, Mode, Pcap, SnapBack, Start, LONG};
+use crate::single::{Single, SingleTable};
 use crate::Device;
 use headstack_schema::{SpecError, Table};
-use headstack_units::Watts;
 
 /// Parameters of `pcap-base`.
 #[derive(Table)]
@@ -31,10 +29,7 @@ use headstack_units::Watts;
 )]
 pub(super) struct Parameters {
     #[param(flatten)]
-    guard: GuardTable<5>,
-    /// Differences from the cap up to this change nothing.
-    #[param(default = Watts(0.2), range = Watts(0.0)..=Watts(MOST))]
-    tolerance: Watts,
+    single: SingleTable,
     #[param(flatten)]
     start: Start,
     #[param(flatten)]
@@ -44,10 +39,10 @@ pub(super) struct Parameters {
 impl PolicyParameters for Parameters {
     fn build(&mut self, devices: &[Device]) -> Result<Box<dyn Policy>, SpecError> {
         let device = only(devices, "pcap-base")?;
-        let guard = self.guard.fill(1)?;
+        let guard = self.single.guard.fill(1)?;
         let [bottom, top] = bounds(device);
         let queues = [bottom, top, LONG.within(bottom, top)];
         let pcap = Pcap::new(queues, (Mode::TailLatency, SnapBack::Drive), &mut self.start, self.gains)?;
-        Ok(Box::new(Single::new(guard, self.tolerance, pcap, device)))
+        Ok(Box::new(Single::new(guard, self.single.tolerance, pcap, device)))
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::live::Live;
 use crate::remake::{Progress, Remake};
-use headstack_block::layer::{Becomes, FailedZone, Setting};
+use headstack_block::layer::{Becomes, FailedZone, FailureSetting, Setting};
 use headstack_drive::layout::{self, Place};
 use headstack_drive::parallelism::Dash;
 use headstack_drive::zoned::{ReportingOptions, ZoneCondition, ZoneDescriptor};
@@ -134,11 +134,11 @@ impl Elements {
         for block in zones_on(drive, element) {
             let becomes = Becomes::Offline;
             // Zones without a write pointer have no such condition: what is on the head cannot be read there.
-            let _ = live.set(&path, Setting::FailZone(FailedZone { block, becomes }));
+            let _ = live.set(&path, Setting::Failure(FailureSetting::Zone(FailedZone { block, becomes })));
         }
         let part = Failure { stack: 0, arm: 0, surface: Some(element - 1), warning: true };
         // It may have failed already.
-        let _ = live.set(&path, Setting::FailPart(part));
+        let _ = live.set(&path, Setting::Failure(FailureSetting::Part(part)));
         Ending::of(Status::Good)
     }
 

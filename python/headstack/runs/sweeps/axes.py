@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headstack import _core
+from headstack import _bridge
 from headstack.errors import ConfigError
 from headstack.plain import plain, shown, whole
 from headstack.suggest import need_one_of
@@ -149,7 +149,7 @@ def quantity(given: object, where: str) -> tuple[float, str]:
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given), ""
-    found = _core.split_quantity(given) if isinstance(given, str) else None
+    found: tuple[float, str] | None = _bridge.call("split_quantity", given) if isinstance(given, str) else None
     if found is None:
         raise ConfigError(f"{where}: got {shown(given)}, need a number, with its unit if it has one")
     return found

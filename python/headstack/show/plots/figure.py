@@ -8,7 +8,7 @@ colours also differ in dashes. The paper's values are black diamonds; over names
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -66,7 +66,11 @@ FEW = 12
 
 
 def draw(
-    spec: Spec, tables: Mapping[str, Rows], at: str = "", paper: Mapping[str, Rows] | None = None
+    spec: Spec,
+    tables: Mapping[str, Rows],
+    at: str = "",
+    paper: Mapping[str, Rows] | None = None,
+    select: Callable[[Rows], Rows] = list,
 ) -> look.Chart | Spec:
     """Return a figure with its data, in the style of all figures.
 
@@ -77,13 +81,14 @@ def draw(
         tables: rows by table.
         at: where it is written.
         paper: the paper's values by the name of the figure, or of a view in it: ``x, y, what, text, below``.
+        select: which rows of a table it shows.
 
     Raises:
         ConfigError: it is no valid specification, a table or a column is unknown, or there is nothing to draw.
     """
     title = spec.get("title", "")
     said = " ".join(title) if isinstance(title, list) else title
-    drawing = _Drawing(spec, tables, paper or {})
+    drawing = _Drawing(spec, tables, paper or {}, select)
     if "plot" in spec:
         return _plotted(spec["plot"], drawing.rows(spec.get("data"), at), said, at)
     _check(spec, at)
@@ -122,8 +127,10 @@ def _plotted(name: str, rows: Rows, title: str, at: str) -> look.Chart:
 class _Drawing:
     """One figure with the tables that it shows."""
 
-    def __init__(self, spec: Spec, tables: Mapping[str, Rows], paper: Mapping[str, Rows]) -> None:
-        self.name, self.tables, self.paper = spec.get("name", "rows"), tables, paper
+    def __init__(
+        self, spec: Spec, tables: Mapping[str, Rows], paper: Mapping[str, Rows], select: Callable[[Rows], Rows]
+    ) -> None:
+        self.name, self.tables, self.paper, self.select = spec.get("name", "rows"), tables, paper, select
         self.shown: dict[str, Rows] = {}
         self.layers, self.panel = 0, ""
         #: Columns that transforms make.
@@ -134,8 +141,10 @@ class _Drawing:
         name = (data or {}).get("name", "")
         if name not in self.tables:
             raise ConfigError(need_one_of(f"{at}.data.name", name, self.tables))
-        look.need(self.tables[name], self.name)
-        return self.shown.setdefault(name, self.tables[name])
+        if name not in self.shown:
+            self.shown[name] = self.select(self.tables[name])
+            look.need(self.shown[name], self.name)
+        return self.shown[name]
 
     def datasets(self, spec: str) -> Spec:
         """Return the tables that were shown: pages hold only columns that their figures name."""

@@ -1,7 +1,7 @@
 //! Heads that are removed while the drive works, and taken back: capacity, sense data, health, time.
 
 use crate::iscsi::initiator::{options, sixteen, ten, Initiator, Server};
-use headstack_block::layer::{Bad, Fails, FaultSetting, Setting};
+use headstack_block::layer::{Bad, Fails, FailureSetting, FaultSetting, Setting};
 use headstack_target::iscsi::server;
 use headstack_target::power::{Afterwards, PowerLosses};
 
@@ -178,7 +178,9 @@ fn the_rest_of_the_drive_stays() {
     session.settle(0);
     let fail = |surface| {
         let part = headstack_drive::Failure { stack: 0, arm: 0, surface: Some(surface), warning: true };
-        let failed = move |live: &mut headstack_target::live::Live| live.set(&[0, 0], Setting::FailPart(part));
+        let failed = move |live: &mut headstack_target::live::Live| {
+            live.set(&[0, 0], Setting::Failure(FailureSetting::Part(part)))
+        };
         server.handle.ask(failed).unwrap().unwrap();
     };
     fail(1);

@@ -1,7 +1,7 @@
 //! A host-managed drive, and faults: the sense data that an initiator gets.
 
 use crate::iscsi::initiator::{options, sixteen, ten, toml, Initiator, Server, SMALL};
-use headstack_block::layer::{Bad, Becomes, FailedZone, Fails, FaultSetting, Setting};
+use headstack_block::layer::{Bad, Becomes, FailedZone, Fails, FailureSetting, FaultSetting, Setting};
 use headstack_drive::zoned::{ZoneCondition, ZoneDescriptor, ZoneType};
 use headstack_scsi::commands::zones::ZoneList;
 use headstack_target::iscsi::server;
@@ -241,7 +241,7 @@ fn zones_fail_on_purpose() {
         assert_eq!(wrote.status, 0);
     }
     let fail = |block, becomes| {
-        let setting = Setting::FailZone(FailedZone { block, becomes });
+        let setting = Setting::Failure(FailureSetting::Zone(FailedZone { block, becomes }));
         let done = server.handle.ask(move |live| live.set(&[0, 0], setting));
         done.unwrap()
     };
@@ -346,7 +346,7 @@ fn unreadable_without_first_head(name: &str) -> Vec<u64> {
     let mut session = server.session(1, &[]);
     session.settle(0);
     let part = headstack_drive::Failure { stack: 0, arm: 0, surface: Some(0), warning: true };
-    let failed = (server.handle).ask(move |live| live.set(&[0, 0], Setting::FailPart(part)));
+    let failed = (server.handle).ask(move |live| live.set(&[0, 0], Setting::Failure(FailureSetting::Part(part))));
     failed.unwrap().unwrap();
     // VERIFY(16) of each zone, without data.
     let fails = |zone: &u64| {
