@@ -75,7 +75,7 @@ PARTS = {
     "Studies": ["docs/studies/*.md"],
     "Models": ["docs/models/*.md", "docs/numbers.md"],
     "Reference": ["reference/commands.md", "reference/*.md", "reference/python/*.rst"],
-    "Design": ["docs/design/*.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    "Design": ["docs/design/*.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/release-*.md"],
 }
 
 #: Kinds of values of which there are lists.

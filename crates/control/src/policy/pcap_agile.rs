@@ -1,7 +1,7 @@
 //! PCAP with bounded queues, in its tail-latency mode or its throughput mode.
 //!
 //! # Model
-//! The controller of [`Pcap`](crate::Pcap) with bounds on both queues, so that few steps are needed after a change of the cap. In
+//! The controller of [`Pcap`] with bounds on both queues, so that few steps are needed after a change of the cap. In
 //! throughput mode the queues jump from the upper bounds to `throughput_nr_requests` and `throughput_queue_depth`, and
 //! back when power must fall.
 //!
@@ -11,7 +11,7 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, sections 6.2, 6.3 and Table 1.
 //! # Validity
-//! As for [`Pcap`](crate::Pcap). The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
+//! As for [`Pcap`]. The lowest power is that of (32, 1), or of (128, 1) in throughput mode: lower caps are not
 //! kept.
 
 use super::{built, fill, only, only_with, Drives, Facts, Need, Policy, PolicyParameters};

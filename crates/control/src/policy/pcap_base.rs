@@ -1,7 +1,7 @@
 //! PCAP's base design: a proportional controller of the two queues, without upper bounds.
 //!
 //! # Model
-//! The controller of [`Pcap`](crate::Pcap) in tail-latency mode, with the bounds of the device. So the host queue continues to grow
+//! The controller of [`Pcap`] in tail-latency mode, with the bounds of the device. So the host queue continues to grow
 //! while the cap cannot be reached, and takes as long to shrink again. Without a cap the queues have the start sizes.
 //! In the safe setting the host queue has 128 places and the drive queue its least depth.
 //!
@@ -11,7 +11,7 @@
 //! # Source
 //! Khatib and Bandic, FAST 2016, section 6.1 and Table 1.
 //! # Validity
-//! As for [`Pcap`](crate::Pcap). The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
+//! As for [`Pcap`]. The paper replaces this design by `pcap-agile`, because this design is slow when a cap is raised.
 //! It is included for comparison.
 
 use super::{built, only, Drives, Facts, Need, Policy, PolicyParameters};

@@ -98,7 +98,7 @@ fn check(experiment: &Experiment, window: &Window) -> Result<(), SpecError> {
 ///
 /// # Errors
 /// A window that the experiment does not have, or that begins after its run has ended; a drive whose rotation is
-/// scaled; as [`run`](crate::run).
+/// scaled; as [`run`](fn@crate::run).
 pub fn record(
     experiment: &Experiment,
     inputs: &Inputs,
